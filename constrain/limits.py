@@ -1,0 +1,39 @@
+"""Named limits, so that no input can hang the process or eat its memory. Import-free leaf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one constraint may cost. Meeting a limit raises `LimitExceededError` with the field's name.
+
+    Attributes:
+        max_states: interned objects (parser sets, configurations, key sets) of one compiled grammar.
+        max_lexer_states: deterministic lexer states of one compiled grammar's own terminals.
+        max_memory: bytes of tables of one compiled grammar.
+        max_compile_seconds: wall time from `compile` to a usable object.
+        max_nesting: depth of a schema, pattern or grammar text.
+        max_regex_size: nodes of one regular expression after expansion.
+        max_repeat: largest bound in `{m,n}`, `maxLength`, `maxItems`.
+        max_count_sets: counts that may be alive at once in an ambiguous bounded repeat.
+        max_schema_nodes: subschemas reached from one schema, references followed.
+        max_emptiness_steps: states searched to decide whether an intersection or complement is empty.
+        max_literals: strings in one `choice` or `enum`.
+    """
+
+    max_states: int = 4_000_000
+    max_lexer_states: int = 200_000
+    max_memory: int = 2 << 30
+    max_compile_seconds: float = 30.0
+    max_nesting: int = 10_000
+    max_regex_size: int = 200_000
+    max_repeat: int = 1_000_000
+    max_count_sets: int = 2_000
+    max_schema_nodes: int = 100_000
+    max_emptiness_steps: int = 200_000
+    max_literals: int = 2_000_000
+
+
+DEFAULT_LIMITS = Limits()
