@@ -1,0 +1,91 @@
+"""The command line: `constrain generate | check | explain | warmup | demo`.
+
+Exit codes: 0 done or accepted; 1 the text was refused; 2 the command, the constraint or the tokenizer is at fault;
+130 interrupted. Errors are one message on stderr; `constrain --debug ...` adds the traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from constrain.cli.check import check
+from constrain.cli.demo import demo
+from constrain.cli.explain import explain
+from constrain.cli.generate import generate
+from constrain.cli.warmup import warmup
+
+FAULT = 2
+EPILOG = "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command, constraint or tokenizer."
+
+
+class Commands(TyperGroup):
+    """Turns the errors that a user can mend into one message and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (ValueError, OSError, ImportError) as error:
+            return _fail(ctx, error)
+        except Exception as error:
+            # Not at the top of the file: `--help` must not wait for anything.
+            from constrain.errors import ConstrainError
+
+            if isinstance(error, ConstrainError):
+                return _fail(ctx, error)
+            raise
+
+
+def _fail(ctx: click.Context, error: Exception) -> object:
+    if ctx.params.get("debug"):
+        traceback.print_exception(error)
+    else:
+        typer.echo(f"error: {error}", err=True)
+    raise typer.Exit(FAULT) from error
+
+
+app = typer.Typer(
+    name="constrain",
+    cls=Commands,
+    help="Structured generation: any language model, exactly in the shape of a schema or a pattern.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (generate, check, explain, warmup, demo):
+    app.command(epilog=EPILOG)(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"constrain {version('constrain')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Structured generation: any language model, exactly in the shape of a schema or a pattern."""
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    app(prog_name="constrain")
+
+
+if __name__ == "__main__":
+    sys.exit(main())  # type: ignore[func-returns-value]
