@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "decoding": DECODING,
     "backends": BACKENDS,
     "cli": BACKENDS | {"cli"},
+    "__main__": {"cli"},
 }
 # Libraries that only some layers may import.
 ONLY_IN = {"numba": {"kernels"}, "triton": {"kernels"}, "transformers": {"backends"}, "typer": {"cli"}}

@@ -6,11 +6,9 @@ Exit codes: 0 done or accepted; 1 the text was refused; 2 the command, the const
 
 from __future__ import annotations
 
-import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -19,6 +17,7 @@ from constrain.cli.demo import demo
 from constrain.cli.explain import explain
 from constrain.cli.generate import generate
 from constrain.cli.warmup import warmup
+from constrain.errors import ConstrainError
 
 FAULT = 2
 EPILOG = "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command, constraint or tokenizer."
@@ -27,22 +26,17 @@ EPILOG = "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command,
 class Commands(TyperGroup):
     """Turns the errors that a user can mend into one message and exit code 2."""
 
-    def invoke(self, ctx: click.Context) -> object:
+    def invoke(self, ctx: Any) -> object:
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (ValueError, OSError, ImportError) as error:
-            return _fail(ctx, error)
-        except Exception as error:
-            # Not at the top of the file: `--help` must not wait for anything.
-            from constrain.errors import ConstrainError
-
-            if isinstance(error, ConstrainError):
-                return _fail(ctx, error)
-            raise
+        except BrokenPipeError:
+            raise  # typer ends in silence
+        except (ConstrainError, ValueError, OSError, ImportError) as error:
+            _fail(ctx, error)
 
 
-def _fail(ctx: click.Context, error: Exception) -> object:
+def _fail(ctx: Any, error: Exception) -> NoReturn:
     if ctx.params.get("debug"):
         traceback.print_exception(error)
     else:
@@ -85,7 +79,3 @@ def options(
 def main() -> None:
     """Run the command line and exit."""
     app(prog_name="constrain")
-
-
-if __name__ == "__main__":
-    sys.exit(main())  # type: ignore[func-returns-value]

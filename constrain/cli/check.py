@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from constrain.cli.describe import describe_tokens
 from constrain.cli.inputs import (
     Choice,
     PropertyOrder,
@@ -17,6 +18,7 @@ from constrain.cli.inputs import (
     read_grammar,
     read_vocabulary,
 )
+from constrain.cli.locate import describe_refusal, find_refusal
 
 REFUSED = 1
 
@@ -35,13 +37,13 @@ def check(
     The text is held to what a model would be held to, layout and order of properties included. One line break at the
     end of the file does not count. Exit code 0: accepted, 1: refused.
     """
-    from constrain.cli.describe import describe_tokens
-    from constrain.cli.locate import describe_refusal, find_refusal
+    data = without_last_line_break(read_bytes(instance))
+    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
+    vocabulary = read_vocabulary(tokenizer)
+    # The engine is slow to import; what is wrong with the command is said before.
     from constrain.compiled import compile_grammar
 
-    data = without_last_line_break(read_bytes(instance))
-    vocabulary = read_vocabulary(tokenizer)
-    compiled = compile_grammar(read_grammar(schema, regex, choice, whitespace, property_order), vocabulary)
+    compiled = compile_grammar(grammar, vocabulary)
     refusal = find_refusal(compiled, data)
     if refusal is None:
         typer.echo(f"accepted: {instance} ({len(data):,} bytes)")

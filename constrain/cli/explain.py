@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from constrain.cli.describe import describe_bytes, describe_tokens, show
 from constrain.cli.inputs import (
     Choice,
     PropertyOrder,
@@ -16,6 +17,7 @@ from constrain.cli.inputs import (
     read_grammar,
     read_vocabulary,
 )
+from constrain.cli.locate import Refusal, describe_refusal, follow
 
 if TYPE_CHECKING:
     from constrain.compiled import CompiledGrammar
@@ -38,11 +40,12 @@ def explain(
 
     Exit code 1: nothing that begins with the prefix is accepted.
     """
-    from constrain.cli.locate import Refusal, describe_refusal, follow
+    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
+    vocabulary = read_vocabulary(tokenizer)
+    # The engine is slow to import; what is wrong with the command is said before.
     from constrain.compiled import compile_grammar
 
-    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
-    compiled = compile_grammar(grammar, read_vocabulary(tokenizer))
+    compiled = compile_grammar(grammar, vocabulary)
     data = prefix.encode("utf-8", "surrogateescape")
     read, state = follow(compiled, data)
     if read < len(data):
@@ -56,8 +59,6 @@ def explain(
 
 def describe_state(compiled: CompiledGrammar, state: int, prefix: bytes, *, tokens: bool) -> list[str]:
     """Return the lines that say what may come at `state`, which `prefix` leads to."""
-    from constrain.cli.describe import describe_bytes, describe_tokens, show
-
     forced = compiled.forced_bytes(state)
     after = compiled.advance_bytes(state, forced)
     lines = [f"prefix        {show(prefix)} ({len(prefix):,} bytes)"]
