@@ -1,0 +1,99 @@
+"""Each implementation of token bitmasks equals the reference, on every shape that has gone wrong somewhere."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constrain.kernels.token_bitmask import (
+    allocate_token_bitmask,
+    any_torch,
+    apply_token_bitmask_inplace,
+    bitmask_width,
+    cpu_numba,
+    reference,
+    unpack_bitmask,
+)
+
+
+def case(batch, vocab_size, seed, extra=0):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(batch, vocab_size)).astype(np.float32)
+    bitmask = rng.integers(-(2**31), 2**31, size=(batch, bitmask_width(vocab_size) + extra)).astype(np.int32)
+    return logits, bitmask
+
+
+@given(
+    batch=st.integers(0, 4),
+    vocab_size=st.sampled_from([1, 31, 32, 33, 63, 64, 65, 100]),
+    seed=st.integers(0, 1000),
+    extra=st.integers(0, 2),
+    data=st.data(),
+)
+def test_implementations_agree(batch, vocab_size, seed, extra, data):
+    logits, bitmask = case(batch, vocab_size, seed, extra)
+    rows = np.array(data.draw(st.lists(st.integers(0, batch - 1), unique=True)) if batch else [], dtype=np.int64)
+    expected, compiled, tensor = logits.copy(), logits.copy(), torch.from_numpy(logits.copy())
+    reference.apply_bitmask(expected, bitmask, rows)
+    cpu_numba.apply_bitmask(compiled, bitmask, rows)
+    any_torch.apply_bitmask(tensor, bitmask, rows)
+    assert np.array_equal(compiled, expected)
+    assert np.array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_torch_types(dtype):
+    logits, bitmask = case(2, 70, 1)
+    tensor = torch.from_numpy(logits).to(dtype)
+    apply_token_bitmask_inplace(tensor, torch.from_numpy(bitmask))
+    assert np.array_equal(torch.isinf(tensor).numpy(), ~unpack_bitmask(bitmask, 70))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_numpy_types_and_single_rows(dtype):
+    logits, bitmask = case(1, 70, 2)
+    row = logits[0].astype(dtype)
+    apply_token_bitmask_inplace(row, bitmask[0])
+    assert np.array_equal(np.isinf(row), ~unpack_bitmask(bitmask[0], 70))
+
+
+def test_strided_logits_and_masks():
+    logits, bitmask = case(3, 65, 3)
+    wide, spread = np.zeros((3, 130), np.float32), np.zeros((6, bitmask.shape[1]), np.int32)
+    wide[:, ::2], spread[::2] = logits, bitmask
+    apply_token_bitmask_inplace(wide[:, ::2], spread[::2])
+    reference.apply_bitmask(logits, bitmask, np.arange(3))
+    assert np.array_equal(wide[:, ::2], logits)
+    assert not wide[:, 1::2].any()
+
+
+def test_full_and_empty_masks_and_rows_left_alone():
+    logits = np.ones((3, 40), np.float32)
+    bitmask = allocate_token_bitmask(3, 40)
+    bitmask[1:] = 0
+    apply_token_bitmask_inplace(logits, bitmask, rows=[0, 1])
+    assert (logits[0] == 1).all()
+    assert np.isneginf(logits[1]).all()
+    assert (logits[2] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("logits", "bitmask", "error", "match"),
+    [
+        (np.zeros((1, 33), np.float32), np.zeros((1, 1), np.int32), ValueError, "32 bits a row, the logits 33 tokens"),
+        (np.zeros((2, 8), np.float32), np.zeros((1, 1), np.int32), ValueError, "as many rows"),
+        (np.zeros((1, 8), np.float32), np.zeros((1, 1), np.int64), TypeError, "expected int32"),
+        (np.zeros((1, 8), np.float32), np.zeros((1, 1), np.uint32), TypeError, "expected int32"),
+        (np.zeros((1, 8), np.int64), np.zeros((1, 1), np.int32), TypeError, "floating-point"),
+        (torch.zeros((1, 65)), torch.zeros((1, 2), dtype=torch.int32), ValueError, "64 bits a row"),
+    ],
+)
+def test_misuse_is_an_error(logits, bitmask, error, match):
+    with pytest.raises(error, match=match):
+        apply_token_bitmask_inplace(logits, bitmask)
+
+
+def test_rows_out_of_range():
+    with pytest.raises(ValueError, match="rows"):
+        apply_token_bitmask_inplace(np.zeros((1, 8), np.float32), np.zeros((1, 1), np.int32), rows=[1])
