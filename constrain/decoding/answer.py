@@ -85,19 +85,23 @@ class Answer:
         """Append what the constraint leaves no choice about; return it."""
         if self._compiled is None or not self.job.options.forced:
             return []
-        began = time.perf_counter()
-        run = forced_run(self._model, self._compiled, self._state, self.tokens, self.remaining)
-        self._mask_seconds += time.perf_counter() - began
         accepted: list[int] = []
-        for token in run:
-            accepted.append(token)
-            self._forced += 1
-            if self.job.options.logprobs is not None:
-                self._unscored.append(token)
-            self._accept(token)
-            if self.finish_reason is not None:
-                break
+        while self.finish_reason is None and (run := self._forced_run(self._compiled)):
+            for token in run:
+                accepted.append(token)
+                self._forced += 1
+                if self.job.options.logprobs is not None:
+                    self._unscored.append(token)
+                self._accept(token)
+                if self.finish_reason is not None:
+                    break
         return accepted
+
+    def _forced_run(self, compiled: CompiledGrammar) -> list[int]:
+        began = time.perf_counter()
+        run = forced_run(self._model, compiled, self._state, self.tokens, self.remaining)
+        self._mask_seconds += time.perf_counter() - began
+        return run
 
     def take(self, window: npt.NDArray[np.float32]) -> int:
         """Choose the next token by float32[self.window, vocab_size], append and return it."""
