@@ -55,7 +55,7 @@ def _vocabulary() -> Vocabulary:
     words = [b'{"', b'":', b'", "', b"name", b"\xc3\xa9", b"12", b"  ", b'"}']
     tokens = [bytes([byte]) for byte in range(256)] + words + [b"<end>"]
     end = len(tokens) - 1
-    return Vocabulary.from_tokens(tokens, eos_token_ids=[end], special_token_ids=[end])
+    return Vocabulary.from_tokens(tokens, eos_token_ids=[end])
 
 
 def _import_numba(_: dict[str, CompiledGrammar]) -> None:
