@@ -1,0 +1,283 @@
+"""The keywords that speak of one type, and `type`, `enum`, `const`: from a schema object to shapes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from constrain.errors import EmptyLanguageError, GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
+from constrain.grammars.json_numbers import UNBOUNDED, Bounds
+from constrain.grammars.json_schema import vocabulary
+from constrain.grammars.json_schema.shapes import (
+    FREE,
+    Arr,
+    Bool,
+    Null,
+    Num,
+    Obj,
+    Prop,
+    Shape,
+    Str,
+    reduced,
+    united,
+)
+from constrain.grammars.json_values import exact, is_number, number_spellings
+from constrain.grammars.regex import parse
+from constrain.ir import ReportItem
+
+if TYPE_CHECKING:
+    from constrain.grammars.json_schema.keywords import Document
+
+_NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_STRING = ("minLength", "maxLength", "pattern")
+_ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems")
+_OBJECT = ("properties", "required", "additionalProperties")
+_OF_ONE_TYPE = frozenset((*_NUMBER, *_STRING, *_ARRAY, *_OBJECT, "type"))
+_LARGEST_EXPONENT = 2000
+_ESCAPES = str.maketrans({"~": "~0", "/": "~1"})
+
+
+def wrong(where: str, expected: str, value: object) -> GrammarSyntaxError:
+    """Return the error for a keyword whose value is not what the standard asks for."""
+    shown = repr(value)
+    return GrammarSyntaxError(f"{where} {expected}, got {shown if len(shown) <= 80 else shown[:77] + '...'}")
+
+
+class Assertions:
+    """Reads the assertion keywords of one document's schemas."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.limits = document.options.limits
+
+    def of(self, schema: dict[str, Any], pointer: str) -> list[int]:
+        """Return the expressions of what a schema's own keywords say; none for a schema that says nothing."""
+        algebra = self.document.algebra
+        parts = []
+        if not _OF_ONE_TYPE.isdisjoint(schema):
+            parts.append(algebra.union(self._by_type(schema, pointer)))
+        for keyword in ("enum", "const"):
+            if keyword in schema:
+                values = [schema["const"]] if keyword == "const" else schema["enum"]
+                parts.append(self._constants(values, f"{pointer}/{keyword}"))
+        return parts
+
+    def _by_type(self, schema: dict[str, Any], pointer: str) -> tuple[Shape, ...]:
+        found: list[Shape] = []
+        for name in self._types(schema, pointer):
+            shape: Shape | None
+            if name in {"number", "integer"}:
+                shape = self._number(schema, pointer, integer=name == "integer")
+            elif name == "string":
+                shape = self._string(schema, pointer)
+            elif name == "array":
+                shape = self._array(schema, pointer)
+            elif name == "object":
+                shape = self._object(schema, pointer)
+            else:
+                shape = FREE[name]
+            if shape is not None:
+                found.append(shape)
+        return tuple(found)
+
+    def _types(self, schema: dict[str, Any], pointer: str) -> list[str]:
+        given = schema.get("type")
+        if given is None and "type" not in schema:
+            return list(FREE)
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, list) or not names:
+            raise wrong(f"{pointer}/type", "must be a type or a non-empty array of types", given)
+        for name in names:
+            if not isinstance(name, str) or name not in vocabulary.TYPES:
+                raise wrong(f"{pointer}/type", f"must be among {', '.join(vocabulary.TYPES)}", name)
+        return [name for name in dict.fromkeys(names) if name != "integer" or "number" not in names]
+
+    # One method per type
+
+    def _number(self, schema: dict[str, Any], pointer: str, *, integer: bool) -> Shape | None:
+        bounds = UNBOUNDED
+        for keyword in _NUMBER:
+            if keyword not in schema:
+                continue
+            value = schema[keyword]
+            if keyword.startswith("exclusive"):
+                if isinstance(value, bool):  # draft 4: it belongs to minimum or maximum
+                    if value:
+                        bounds = bounds.meet(self._exclusive_draft4(schema, pointer, keyword))
+                    continue
+                limit = self._bound(value, f"{pointer}/{keyword}")
+                is_low = keyword == "exclusiveMinimum"
+                new = Bounds(low=limit, low_open=True) if is_low else Bounds(high=limit, high_open=True)
+            else:
+                limit = self._bound(value, f"{pointer}/{keyword}")
+                new = Bounds(low=limit) if keyword == "minimum" else Bounds(high=limit)
+            bounds = bounds.meet(new)
+        return reduced(Num(bounds, integer))
+
+    def _exclusive_draft4(self, schema: dict[str, Any], pointer: str, keyword: str) -> Bounds:
+        name = "minimum" if keyword == "exclusiveMinimum" else "maximum"
+        if name not in schema:
+            return UNBOUNDED
+        limit = self._bound(schema[name], f"{pointer}/{name}")
+        return Bounds(low=limit, low_open=True) if name == "minimum" else Bounds(high=limit, high_open=True)
+
+    def _bound(self, value: object, where: str) -> Decimal:
+        if not is_number(value):
+            raise wrong(where, "must be a number", value)
+        assert isinstance(value, (int, float, Decimal))
+        try:
+            number = exact(value)
+        except ValueError:
+            raise wrong(where, "must be a finite number", value) from None
+        if number and abs(number.adjusted()) > _LARGEST_EXPONENT:
+            raise UnsupportedFeatureError(
+                where.rsplit("/", 1)[1],
+                where,
+                f"bounds beyond 10^{_LARGEST_EXPONENT} are not supported",
+                "Leave the bound out: numbers have at most max_digits digits.",
+            )
+        return number
+
+    def _count(self, schema: dict[str, Any], keyword: str, pointer: str) -> int | None:
+        """Return the value of a counting keyword; a maximum above `max_repeat` is lowered to it and reported."""
+        if keyword not in schema:
+            return None
+        given = schema[keyword]
+        value = int(given) if is_number(given) and abs(given) < 10**18 and given == int(given) else -1
+        if value < 0:
+            raise wrong(f"{pointer}/{keyword}", "must be a non-negative integer", given)
+        if value > self.limits.max_repeat:
+            if keyword.startswith("min"):
+                raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by {keyword} at {pointer}")
+            note = f"at most {self.limits.max_repeat} are offered (limit max_repeat)"
+            self.document.report.append(ReportItem(pointer, keyword, "cap", note))
+            return self.limits.max_repeat
+        return value
+
+    def _string(self, schema: dict[str, Any], pointer: str) -> Shape | None:
+        if _free(schema, _STRING):
+            return FREE["string"]
+        patterns: tuple[tuple[str, bool], ...] = ()
+        if "pattern" in schema:
+            self._check_pattern(schema["pattern"], f"{pointer}/pattern")
+            patterns = ((schema["pattern"], True),)
+        minimum = self._count(schema, "minLength", pointer) or 0
+        return reduced(Str(minimum, self._count(schema, "maxLength", pointer), patterns))
+
+    def _check_pattern(self, pattern: object, where: str) -> None:
+        if not isinstance(pattern, str):
+            raise wrong(where, "must be a string", pattern)
+        try:
+            parse(pattern, dialect="ecma", search=True, limits=self.limits)
+        except UnsupportedFeatureError as error:
+            feature, reason = f"pattern {error.feature}", f"{error.reason} ({error.where})"
+            raise UnsupportedFeatureError(feature, where, reason, error.remedy) from None
+        except GrammarSyntaxError as error:
+            raise GrammarSyntaxError(f"{where}: {error.reason}", error.text, error.position) from None
+
+    def _array(self, schema: dict[str, Any], pointer: str) -> Shape | None:
+        if _free(schema, _ARRAY):
+            return FREE["array"]
+        expression_of = self.document.expression_of
+        items = schema.get("items", True)
+        places = schema.get("prefixItems", [])
+        if isinstance(items, list):  # before 2020-12: the first places; additionalItems is for the rest
+            places, items = items, schema.get("additionalItems", True)
+        prefix = tuple(expression_of(part) for part in places)
+        minimum = self._count(schema, "minItems", pointer) or 0
+        return reduced(Arr(prefix, expression_of(items), minimum, self._count(schema, "maxItems", pointer)))
+
+    def _object(self, schema: dict[str, Any], pointer: str) -> Shape:
+        if _free(schema, _OBJECT):
+            if self.document.options.extra == "forbid":
+                self.document.report.append(ReportItem(pointer, "additionalProperties", "exact", "extra='forbid'"))
+                return Obj((), 1)
+            return FREE["object"]
+        expression_of = self.document.expression_of
+        required = schema.get("required", [])
+        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+            raise wrong(f"{pointer}/required", "must be an array of strings", required)
+        extra = expression_of(schema.get("additionalProperties", self.document.options.extra == "schema"))
+        names = dict.fromkeys(required)
+        declared = schema.get("properties", {})
+        props = [Prop(name, expression_of(part), name in names) for name, part in declared.items()]
+        props += [Prop(name, extra, required=True) for name in names if name not in declared]
+        for prop in props:
+            check_text(prop.name, pointer)
+        return Obj(tuple(props), extra)
+
+    # Constants
+
+    def _constants(self, values: object, where: str) -> int:
+        if not isinstance(values, (list, tuple)):
+            raise wrong(where, "must be an array", values)
+        if not values:
+            raise EmptyLanguageError(where, "the list of values is empty")
+        if len(values) > self.limits.max_literals:
+            raise LimitExceededError("max_literals", self.limits.max_literals, f"at {where}")
+        shapes: list[Shape] = []
+        for value in values:
+            shapes.append(self._scalar(value, where) or self._container(value, where))
+        return self.document.algebra.union(united(shapes))
+
+    def _scalar(self, value: object, where: str) -> Shape | None:
+        if value is None:
+            return Null()
+        if isinstance(value, bool):
+            return Bool((value,))
+        if isinstance(value, str):
+            check_text(value, where)
+            return Str(texts=(value,))
+        if isinstance(value, (int, float, Decimal)):
+            try:
+                return Num(values=((exact(value), number_spellings(value)),))
+            except ValueError:
+                raise wrong(where, "must hold finite numbers", value) from None
+        return None
+
+    def _container(self, root: object, where: str) -> Shape:
+        """Return the shape of one array or object, inner values first."""
+        done: dict[int, Shape] = {}
+        stack: list[tuple[object, int]] = [(root, 0)]
+        while stack:
+            value, depth = stack[-1]
+            if not isinstance(value, (list, tuple, dict)):
+                raise wrong(where, "must hold JSON values", value)
+            if depth > self.limits.max_nesting:
+                raise LimitExceededError("max_nesting", self.limits.max_nesting, f"at {where}")
+            inner = list(value.values() if isinstance(value, dict) else value)
+            open_ones = [one for one in inner if isinstance(one, (list, tuple, dict)) and id(one) not in done]
+            if open_ones:
+                stack.extend((one, depth + 1) for one in open_ones)
+                continue
+            stack.pop()
+            parts = [self._one(one, where, done) for one in inner]
+            if isinstance(value, dict):
+                names = [check_text(name, where) for name in value]
+                pairs = zip(names, parts, strict=True)
+                done[id(value)] = Obj(tuple(Prop(name, part, required=True) for name, part in pairs), 1)
+            else:
+                done[id(value)] = Arr(tuple(parts), 1, len(parts), len(parts))
+        return done[id(root)]
+
+    def _one(self, value: object, where: str, done: dict[int, Shape]) -> int:
+        shape = done.get(id(value)) if isinstance(value, (list, tuple, dict)) else self._scalar(value, where)
+        if shape is None:
+            raise wrong(where, "must hold JSON values", value)
+        return self.document.algebra.union((shape,))
+
+
+def check_text(text: object, where: str) -> str:
+    """Return a key or constant string, which must be writable in UTF-8."""
+    if not isinstance(text, str):
+        raise wrong(where, "must have strings as keys", text)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise GrammarSyntaxError(f"{where} holds a lone surrogate in {text!r}, which no text can spell") from None
+    return text
+
+
+def _free(schema: dict[str, Any], keywords: tuple[str, ...]) -> bool:
+    return not any(keyword in schema for keyword in keywords)

@@ -1,0 +1,52 @@
+"""The options of `json_schema` as one checked record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
+from constrain.limits import DEFAULT_LIMITS, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How instances are written and what is enforced; see `json_schema`."""
+
+    whitespace: str | int = "flexible"
+    max_whitespace: int = 8
+    property_order: str = "schema"
+    max_digits: Digits = DEFAULT_DIGITS
+    max_string: int | None = None
+    string_spelling: str = "plain"
+    formats: str = "refuse"
+    extra: str = "schema"
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        _one_of("property_order", self.property_order, ("schema", "any"))
+        _one_of("string_spelling", self.string_spelling, ("plain", "any"))
+        _one_of("formats", self.formats, ("refuse", "annotate"))
+        _one_of("extra", self.extra, ("schema", "forbid"))
+        if isinstance(self.whitespace, str):
+            _one_of("whitespace", self.whitespace, ("flexible", "compact"))
+        elif not 0 <= self.whitespace <= 64:
+            raise ValueError(f"bad indent, whitespace={self.whitespace}; expected 0 to 64")
+        if self.max_whitespace < 0:
+            raise ValueError(f"max_whitespace={self.max_whitespace}; expected 0 or more")
+        if len(self.max_digits) != 3 or self.max_digits[0] < 1 or min(self.max_digits) < 0:
+            raise ValueError(
+                f"max_digits={self.max_digits!r}; expected (digits of the integer, at least 1; of the fraction; "
+                "of the exponent)"
+            )
+        if self.max_string is not None and self.max_string < 0:
+            raise ValueError(f"max_string={self.max_string}; expected None, 0 or more")
+
+    @property
+    def indent(self) -> int | None:
+        """Spaces per level, or None where whitespace is not laid out."""
+        return self.whitespace if isinstance(self.whitespace, int) else None
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"unknown {name}={value!r}; expected one of {allowed}")

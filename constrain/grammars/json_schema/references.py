@@ -1,0 +1,118 @@
+"""Finding what `$ref` points to inside one document: JSON pointers, anchors, embedded ids. Nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from constrain.errors import GrammarSyntaxError, UnsupportedFeatureError
+
+# Keywords whose value is data, not schema: ids inside it name nothing.
+_DATA = frozenset({"const", "enum", "default", "examples"})
+_ESCAPE = re.compile(r"~(?![01])")
+
+
+class References:
+    """One schema document and the names it gives to its parts."""
+
+    def __init__(self, root: Any, *, id_keywords: tuple[str, ...] = ("$id",)) -> None:
+        self.root = root
+        self.id_keywords = id_keywords
+        self.base = self.base_of(root, "")
+        self._resources: dict[str, tuple[Any, str]] | None = None
+
+    def resolve(self, reference: object, where: str, base: str) -> tuple[Any, str, str]:
+        """Return the schema that a reference names, its JSON pointer, and its base URI.
+
+        Args:
+            reference: the value of `$ref`.
+            where: JSON pointer of the schema that holds it.
+            base: base URI there.
+        Raises:
+            GrammarSyntaxError: no such place.
+            UnsupportedFeatureError: it names another document.
+        """
+        if not isinstance(reference, str):
+            raise GrammarSyntaxError(f"$ref at {where} must be a string, got {reference!r}")
+        if base == self.base and reference.startswith("#"):
+            uri, fragment, document, pointer = base, reference[1:], self.root, "#"
+        else:
+            uri, fragment = urldefrag(urljoin(base, reference))
+            document, pointer = self._document(uri, reference, where)
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            named = self._names().get(f"{uri}#{fragment}")
+            if named is None:
+                raise GrammarSyntaxError(f"$ref {reference!r} at {where}: there is no such anchor")
+            return (*named, uri)
+        for token in fragment.split("/")[1:]:
+            document = _step(document, token, reference, where)
+            pointer = f"{pointer}/{token}"
+        return document, pointer, uri
+
+    def base_of(self, schema: Any, base: str) -> str:
+        """Return the base URI inside a schema."""
+        name = self._id_of(schema) if isinstance(schema, dict) else ""
+        return urldefrag(urljoin(base, name))[0] if name else base
+
+    def _id_of(self, schema: dict[str, Any]) -> str:
+        for keyword in self.id_keywords:
+            name = schema.get(keyword)
+            if isinstance(name, str):
+                return name
+        return ""
+
+    def _document(self, uri: str, reference: str, where: str) -> tuple[Any, str]:
+        if uri in {self.base, ""}:
+            return self.root, "#"
+        found = self._names().get(uri)
+        if found is None:
+            raise UnsupportedFeatureError(
+                "$ref",
+                where,
+                f"{reference!r} names a document that was not given",
+                "Copy it into $defs and refer to it there; nothing is fetched from the network.",
+            )
+        return found
+
+    def _names(self) -> dict[str, tuple[Any, str]]:
+        """Return every embedded id and anchor of the document, by absolute URI."""
+        if self._resources is not None:
+            return self._resources
+        found: dict[str, tuple[Any, str]] = {}
+        stack: list[tuple[Any, str, str]] = [(self.root, "#", self.base)]
+        while stack:
+            value, pointer, base = stack.pop()
+            if isinstance(value, list):
+                stack.extend((item, f"{pointer}/{place}", base) for place, item in enumerate(value))
+            if not isinstance(value, dict):
+                continue
+            name = self._id_of(value)
+            if name:
+                uri, fragment = urldefrag(urljoin(base, name))
+                found[f"{uri}#{fragment}" if fragment else uri] = (value, pointer)
+                base = uri
+            if isinstance(value.get("$anchor"), str):
+                found[f"{base}#{value['$anchor']}"] = (value, pointer)
+            stack.extend(
+                (item, f"{pointer}/{escaped(str(key))}", base) for key, item in value.items() if key not in _DATA
+            )
+        self._resources = found
+        return found
+
+
+def _step(document: Any, token: str, reference: str, where: str) -> Any:
+    if _ESCAPE.search(token):
+        raise GrammarSyntaxError(f"$ref {reference!r} at {where}: '~' must be written ~0")
+    key = token.replace("~1", "/").replace("~0", "~")
+    if isinstance(document, dict) and key in document:
+        return document[key]
+    if isinstance(document, list) and (key == "0" or (key.isdecimal() and key[0] != "0")) and int(key) < len(document):
+        return document[int(key)]
+    raise GrammarSyntaxError(f"$ref {reference!r} at {where}: there is nothing at {key!r}")
+
+
+def escaped(key: str) -> str:
+    """Return a key as a token of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key

@@ -1,0 +1,192 @@
+"""JSON texts and values as schemas need them: exact numbers, no duplicate keys, any depth without recursion."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+from constrain.errors import GrammarSyntaxError, LimitExceededError
+from constrain.limits import Limits
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+class DuplicateKeyError(ValueError):
+    """An object of a JSON text has a key twice."""
+
+
+def read_json(text: str | bytes, limits: Limits) -> Any:
+    """Return the value of a JSON text; numbers with a point or exponent are Decimal.
+
+    Raises:
+        GrammarSyntaxError: not JSON, NaN or Infinity, a key twice in one object, not UTF-8.
+        LimitExceededError: deeper than `max_nesting`.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise GrammarSyntaxError(f"the schema is not UTF-8 at byte {error.start}") from None
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
+    except RecursionError:
+        return _Reader(text, limits).read()
+    except json.JSONDecodeError as error:
+        raise GrammarSyntaxError(f"the schema is not JSON: {error.msg}", text, error.pos) from None
+    except DuplicateKeyError as error:
+        raise GrammarSyntaxError(f"the schema has the key {error.args[0]!r} twice in one object") from None
+    except ValueError as error:
+        raise GrammarSyntaxError(f"the schema is not JSON: {error}") from None
+
+
+def _refuse(word: str) -> object:
+    raise ValueError(f"{word} is no JSON number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise DuplicateKeyError(key)
+            seen.add(key)
+    return found
+
+
+class _Reader:
+    """Reads what is too deep for `json.loads`: one loop, a stack of open containers."""
+
+    def __init__(self, text: str, limits: Limits) -> None:
+        self.text = text
+        self.limits = limits
+        self.position = 0
+
+    def read(self) -> Any:
+        stack: list[list[Any] | dict[str, Any]] = []
+        keys: list[str | None] = []
+        while True:
+            value = self._open_or_scalar()
+            if isinstance(value, (list, dict)) and not self._closes(value):
+                if len(stack) >= self.limits.max_nesting:
+                    raise LimitExceededError("max_nesting", self.limits.max_nesting, "in the schema's text")
+                stack.append(value)
+                keys.append(self._key(value))
+                continue
+            while stack:
+                self._store(stack[-1], keys[-1], value)
+                if self._next(stack[-1]):
+                    keys[-1] = self._key(stack[-1])
+                    break
+                value = stack.pop()
+                keys.pop()
+            else:
+                if self._peek():
+                    raise self._error("extra text after the value")
+                return value
+
+    def _peek(self) -> str:
+        found = _BLANK.match(self.text, self.position)
+        assert found is not None
+        self.position = found.end()
+        return self.text[self.position : self.position + 1]
+
+    def _error(self, reason: str) -> GrammarSyntaxError:
+        return GrammarSyntaxError(f"the schema is not JSON: {reason}", self.text, self.position)
+
+    def _open_or_scalar(self) -> Any:
+        char = self._peek()
+        if char in {"{", "["}:
+            self.position += 1
+            return {} if char == "{" else []
+        if char == '"':
+            return self._string()
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, self.position):
+                self.position += len(word)
+                return value
+        found = _NUMBER.match(self.text, self.position)
+        if found is None:
+            raise self._error("expected a value")
+        self.position = found.end()
+        return Decimal(found.group()) if found.group(1) or found.group(2) else int(found.group())
+
+    def _string(self) -> str:
+        try:
+            value, self.position = json.decoder.scanstring(self.text, self.position + 1, True)  # type: ignore[attr-defined]
+        except json.JSONDecodeError as error:
+            raise self._error(error.msg) from None
+        assert isinstance(value, str)
+        return value
+
+    def _closes(self, value: list[Any] | dict[str, Any]) -> bool:
+        if self._peek() != ("}" if isinstance(value, dict) else "]"):
+            return False
+        self.position += 1
+        return True
+
+    def _key(self, value: list[Any] | dict[str, Any]) -> str | None:
+        if isinstance(value, list):
+            return None
+        if self._peek() != '"':
+            raise self._error("expected a key")
+        key = self._string()
+        if self._peek() != ":":
+            raise self._error("expected ':'")
+        self.position += 1
+        if key in value:
+            raise GrammarSyntaxError(f"the schema has the key {key!r} twice in one object")
+        return key
+
+    def _store(self, into: list[Any] | dict[str, Any], key: str | None, value: Any) -> None:
+        if isinstance(into, list):
+            into.append(value)
+        else:
+            assert key is not None
+            into[key] = value
+
+    def _next(self, value: list[Any] | dict[str, Any]) -> bool:
+        """Return whether another member follows."""
+        if self._closes(value):
+            return False
+        if self._peek() != ",":
+            raise self._error("expected ',' or the end of the container")
+        self.position += 1
+        return True
+
+
+def is_number(value: object) -> bool:
+    """Return whether a Python value is a JSON number (bool is not)."""
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+
+
+def exact(value: int | float | Decimal) -> Decimal:  # noqa: PYI041
+    """Return a number exactly as it is written: a float by its shortest repr.
+
+    Raises:
+        ValueError: NaN or an infinity.
+    """
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ValueError(f"{value} is no JSON number")
+        return value
+    if isinstance(value, int):
+        return Decimal(value)
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no JSON number")
+    return Decimal(repr(value))
+
+
+def number_spellings(value: int | float | Decimal) -> tuple[str, ...]:  # noqa: PYI041
+    """Return how a constant may be written: plainly (`1`), and as the schema writes it (`1.0`)."""
+    number = exact(value)
+    written = str(number).replace("E", "e") if isinstance(value, Decimal) else repr(value)
+    if number == number.to_integral_value() and number.adjusted() < 40:
+        whole = str(int(number))
+        return (whole,) if written == whole or isinstance(value, int) else (whole, written)
+    return (written,)
