@@ -1,0 +1,46 @@
+"""tiktoken files: a line a token, its bytes in base64 and its id."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from constrain.errors import VocabularyError
+from constrain.vocabularies._draft import Draft, remembered
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from constrain.vocabulary import Vocabulary
+
+
+def load(path: str | os.PathLike[str], special_tokens: Mapping[str, int], eos: Sequence[str]) -> Vocabulary:
+    """Read a tiktoken file.
+
+    Args:
+        path: the file.
+        special_tokens: text -> id of the tokens that the file leaves out.
+        eos: which of them end an answer.
+    Raises:
+        VocabularyError: it is no such file, or `eos` is not in `special_tokens`.
+        OSError: it cannot be read.
+    """
+    file = Path(path)
+    raw = file.read_bytes()
+    for name in eos:
+        if name not in special_tokens:
+            raise VocabularyError(f"eos={name!r} is not among special_tokens={sorted(special_tokens)!r}")
+    options = orjson.dumps([sorted(special_tokens.items()), sorted(eos)])
+    return remembered(file, "tiktoken", (raw, options), lambda: _draft(raw, special_tokens, eos))
+
+
+def _draft(raw: bytes, special_tokens: Mapping[str, int], eos: Sequence[str]) -> Draft:
+    words = raw.split()
+    if len(words) % 2:
+        raise VocabularyError(f"it has {len(words)} words; expected pairs of base64 and id")
+    tokens = dict(zip(map(int, words[1::2]), map(a2b_base64, words[::2]), strict=True))
+    return Draft(tokens, set(special_tokens.values()), {special_tokens[name] for name in eos})

@@ -1,0 +1,116 @@
+"""Tokenizer objects of transformers, fast and slow. Imports no library: the object brings what is needed.
+
+Fast tokenizers carry a `tokenizers.Tokenizer`; its parts are read as the `tokenizer.json` they would be saved to.
+Slow ones are read by what they have: a SentencePiece model, a byte alphabet, word pieces, or tiktoken's ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from constrain.errors import VocabularyError
+from constrain.vocabularies import _sidecars, _spelling, sentencepiece, tokenizer_json
+from constrain.vocabularies._draft import Draft, built
+
+if TYPE_CHECKING:
+    from constrain.vocabulary import Vocabulary
+
+_NO_FILES: dict[str, dict[str, Any]] = {name: {} for name in _sidecars.FILES}
+
+
+def load(tokenizer: Any, generation_config: Any = None) -> Vocabulary:
+    """Read a tokenizer; end ids come from it and from `generation_config` (an object, a dict or None).
+
+    Raises:
+        VocabularyError: a kind of tokenizer that is not known here.
+    """
+    kind = type(tokenizer).__name__
+    vocabulary = built(kind, "a transformers tokenizer", lambda: _draft(tokenizer, generation_config))
+    return replace(vocabulary, name=str(getattr(tokenizer, "name_or_path", "") or kind))
+
+
+def _draft(tokenizer: Any, generation_config: Any) -> Draft:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    found = _slow(tokenizer) if backend is None else tokenizer_json.draft(_document(backend), _NO_FILES)
+    added = getattr(tokenizer, "added_tokens_decoder", None) or {}
+    named = set(getattr(tokenizer, "all_special_ids", None) or ())
+    for token_id, token in added.items():
+        # A named special token that is an ordinary token (say, "!" as padding) goes on matching text.
+        if token.special or token_id in named:
+            found.special.add(int(token_id))
+        elif backend is None:
+            found.tokens[int(token_id)] = token.content.encode()
+    found.special |= _sidecars.id_set(getattr(tokenizer, "unk_token_id", None)) if _has_unknown(tokenizer) else set()
+    found.ends = _sidecars.id_set(getattr(tokenizer, "eos_token_id", None))
+    config = generation_config
+    found.ends |= _sidecars.id_set(config.get("eos_token_id") if isinstance(config, dict) else _eos(config))
+    return found
+
+
+def _eos(config: Any) -> Any:
+    return getattr(config, "eos_token_id", None)
+
+
+def _has_unknown(tokenizer: Any) -> bool:
+    """Return whether the tokenizer has an unknown token; asking for its id without one may warn."""
+    return getattr(tokenizer, "unk_token", None) is not None
+
+
+def _document(backend: Any) -> dict[str, Any]:
+    """Return the parts of a `tokenizers.Tokenizer` as the document it would be saved to, without its merges."""
+    model = backend.model
+    parts = {name: _state(getattr(backend, name)) for name in ("decoder", "normalizer", "pre_tokenizer")}
+    options = ("unk_token", "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix")
+    added = backend.get_added_tokens_decoder().items()
+    return {
+        **parts,
+        "model": {
+            "type": type(model).__name__,
+            "vocab": backend.get_vocab(with_added_tokens=False),
+            **{name: getattr(model, name, None) for name in options},
+        },
+        "added_tokens": [{"id": i, "content": token.content, "special": token.special} for i, token in added],
+    }
+
+
+def _state(part: Any) -> Any:
+    """Return the JSON state of a part of a tokenizer, None if it has none."""
+    return None if part is None else orjson.loads(part.__getstate__())
+
+
+def _slow(tokenizer: Any) -> Draft:
+    """Return the draft of a tokenizer written in Python, without its added tokens."""
+    model = getattr(tokenizer, "sp_model", None)
+    if model is not None:
+        return _pieces(tokenizer, model)
+    ranks = getattr(tokenizer, "mergeable_ranks", None) or getattr(tokenizer, "_mergeable_ranks", None)
+    if ranks:
+        return Draft({int(i): bytes(token) for token, i in ranks.items()})
+    vocab: dict[str, int] = tokenizer.get_vocab()
+    names, ids = list(vocab), list(vocab.values())
+    if getattr(tokenizer, "byte_decoder", None):
+        return Draft(dict(zip(ids, _spelling.byte_level(names), strict=True)))
+    if hasattr(tokenizer, "wordpiece_tokenizer"):
+        spelled = _spelling.word_pieces(names, "##")
+        return Draft(dict(zip(ids, spelled, strict=True)), normalizer="BERT: cleaned, whitespace is lost")
+    raise VocabularyError("a slow tokenizer of this kind is not known; load the fast one (use_fast=True)")
+
+
+def _pieces(tokenizer: Any, model: Any) -> Draft:
+    """Return the draft of a SentencePiece model whose pieces may have other ids in the tokenizer."""
+    read, texts = sentencepiece.read(model.serialized_model_proto())
+    place = {text: i for i, text in enumerate(texts)}
+    found = Draft(prefix_space=read.prefix_space, normalizer=read.normalizer)
+    for text, token_id in tokenizer.get_vocab().items():
+        i = place.get(text)
+        if i is None:
+            continue
+        found.tokens[token_id] = read.tokens[i]
+        if i in read.special:
+            found.special.add(token_id)
+    if getattr(tokenizer, "legacy", None) is False and getattr(tokenizer, "add_prefix_space", True) is False:
+        found.prefix_space = False
+    return found
