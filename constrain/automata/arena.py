@@ -1,0 +1,67 @@
+"""Several growing int32 tables in one array, so that a kernel takes one argument for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from constrain.kernels.machine.layout import HEADER_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+
+class Arena:
+    """An int32 array: a header of HEADER_SIZE ints, then named sections.
+
+    The header's entry `first + 2 * i` says where section i begins, the next one how long it is. Growing makes a new
+    array; whoever holds the old one keeps a consistent picture of the past.
+
+    Attributes:
+        array: the current array.
+    """
+
+    def __init__(self, capacities: Mapping[str, int], first: int = 0) -> None:
+        self._first = first
+        self._names = tuple(capacities)
+        self.array: npt.NDArray[np.int32] = np.zeros(HEADER_SIZE, dtype=np.int32)
+        self._place(dict(capacities))
+
+    def _place(self, capacities: dict[str, int]) -> None:
+        array = np.zeros(HEADER_SIZE + sum(capacities.values()), dtype=np.int32)
+        old = self.array
+        array[:HEADER_SIZE] = old[:HEADER_SIZE]
+        where = HEADER_SIZE
+        for i, name in enumerate(self._names):
+            slot = self._first + 2 * i
+            before, kept = int(old[slot]), int(old[slot + 1])
+            array[where : where + kept] = old[before : before + kept]
+            array[slot], array[slot + 1] = where, capacities[name]
+            where += capacities[name]
+        self.array = array
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.int32]:
+        slot = self._first + 2 * self._names.index(name)
+        where = int(self.array[slot])
+        return self.array[where : where + int(self.array[slot + 1])]
+
+    def capacity(self, name: str) -> int:
+        """Return the length of a section."""
+        return int(self.array[self._first + 2 * self._names.index(name) + 1])
+
+    def reserve(self, name: str, needed: int) -> bool:
+        """Make a section at least `needed` ints long, doubling it; return whether it grew."""
+        if needed <= self.capacity(name):
+            return False
+        capacities = {other: self.capacity(other) for other in self._names}
+        capacities[name] = max(needed, 2 * capacities[name])
+        self._place(capacities)
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size in bytes."""
+        return self.array.nbytes

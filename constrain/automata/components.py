@@ -1,0 +1,44 @@
+"""Strongly connected components, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+
+def strongly_connected(successors: Mapping[Hashable, Iterable[Hashable]]) -> list[list[Hashable]]:
+    """Return the components of a graph, each before those that lead to it.
+
+    Source: Tarjan 1972, with an explicit stack.
+    """
+    index: dict[Hashable, int] = {}
+    low: dict[Hashable, int] = {}
+    on_stack: set[Hashable] = set()
+    stack: list[Hashable] = []
+    out: list[list[Hashable]] = []
+    for root in successors:
+        if root in index:
+            continue
+        work = [(root, iter(successors[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            following = next(rest, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    out.append(stack[at:])
+                    on_stack.difference_update(stack[at:])
+                    del stack[at:]
+            elif following not in index:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                on_stack.add(following)
+                work.append((following, iter(successors.get(following, ()))))
+            elif following in on_stack:
+                low[node] = min(low[node], index[following])
+    return out

@@ -1,0 +1,381 @@
+"""Rules of a grammar as small graphs, and the passes that make them fit for the machine.
+
+A graph's edges read a terminal, call a rule, apply a register operation, or are empty. Sequence, choice, option and
+loop are edges, not recursion. Passes over the rules known at the beginning, in this order:
+    1. which rules are nullable; calls of those get an empty edge beside them, and the rules lose the empty text
+    2. left recursion becomes a loop (`_without_left_recursion`), so closing a set of items always ends
+    3. unproductive rules and dead nodes go, so nothing is offered that cannot be finished
+Rules expanded later (Grammar.expand) promise to be neither nullable nor left-recursive nor unproductive.
+
+Source: for 2, the left-corner closure of a set of mutually left-recursive rules read as a regular loop; own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+
+from constrain import ir
+from constrain.automata.components import strongly_connected
+from constrain.errors import EmptyLanguageError, LimitExceededError
+from constrain.limits import Limits
+
+EMPTY, TERMINAL, CALL, OP = range(4)
+UNROLL = 8
+_MAX_GRAPH_NODES = 2_000_000
+START = ("start",)
+
+
+@dataclass(slots=True)
+class Edge:
+    """One edge. `label`: the terminal's IR node, the rule's name, or the Op."""
+
+    kind: int
+    label: Hashable
+    target: int
+
+
+@dataclass(slots=True)
+class RuleGraph:
+    """Nodes 0..n-1, each with its edges; text may end at `finals`."""
+
+    edges: list[list[Edge]] = field(default_factory=list)
+    start: int = 0
+    finals: set[int] = field(default_factory=set)
+
+    def node(self) -> int:
+        """Add a node."""
+        self.edges.append([])
+        return len(self.edges) - 1
+
+    def add(self, source: int, kind: int, label: Hashable, target: int) -> None:
+        """Add an edge."""
+        self.edges[source].append(Edge(kind, label, target))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Name of a rule made for a bounded repeat with large bounds; counted by register 0 of that rule."""
+
+    body: ir.Node
+    minimum: int
+    maximum: int | None
+
+
+class GraphBuilder:
+    """Turns IR nodes of rules into graphs.
+
+    Args:
+        has_empty: tells of a terminal's IR node whether it has the empty text, and whether it has any other.
+    """
+
+    def __init__(self, has_empty: Callable[[ir.Node], tuple[bool, bool]], limits: Limits) -> None:
+        self._terminal = has_empty
+        self._limits = limits
+
+    def build(self, root: ir.Node) -> RuleGraph:
+        """Return the graph of one rule's node; iterative, each IR node is visited once per use."""
+        graph = RuleGraph()
+        first, last = graph.node(), graph.node()
+        graph.finals.add(last)
+        regular = ir.regular_ids(root)
+        work: list[tuple[ir.Node, int, int]] = [(root, first, last)]
+        while work:
+            node, source, target = work.pop()
+            if len(graph.edges) > _MAX_GRAPH_NODES:
+                raise LimitExceededError("max_regex_size", self._limits.max_regex_size, "in a rule of the grammar")
+            if id(node) in regular or isinstance(node, (ir.Lexeme, ir.Key)):
+                self._add_terminal(graph, node, source, target)
+            elif isinstance(node, ir.Ref):
+                graph.add(source, CALL, node.name, target)
+            elif isinstance(node, ir.Op):
+                graph.add(source, OP, node, target)
+            elif isinstance(node, ir.Seq):
+                work.extend(self._chain(graph, node.parts, source, target))
+            elif isinstance(node, ir.Alt):
+                work.extend((part, source, target) for part in node.parts)
+            elif isinstance(node, ir.Repeat):
+                work.extend(self._repeat(graph, node, source, target))
+            else:
+                raise TypeError(f"ir: {type(node).__name__} cannot stand in a rule")
+        return graph
+
+    def _chain(
+        self, graph: RuleGraph, parts: tuple[ir.Node, ...], source: int, target: int
+    ) -> Iterable[tuple[ir.Node, int, int]]:
+        if not parts:
+            graph.add(source, EMPTY, None, target)
+        for i, part in enumerate(parts):
+            after = target if i == len(parts) - 1 else graph.node()
+            yield part, source, after
+            source = after
+
+    def _add_terminal(self, graph: RuleGraph, node: ir.Node, source: int, target: int) -> None:
+        has_empty, has_text = self._terminal(node)
+        if has_empty:
+            graph.add(source, EMPTY, None, target)
+        if has_text:
+            graph.add(source, TERMINAL, node, target)
+
+    def _repeat(
+        self, graph: RuleGraph, node: ir.Repeat, source: int, target: int
+    ) -> Iterable[tuple[ir.Node, int, int]]:
+        low, high = node.minimum, node.maximum
+        for bound in (low, high or 0):
+            if bound > self._limits.max_repeat:
+                raise LimitExceededError("max_repeat", self._limits.max_repeat, f"by a repeat of {bound}")
+        own_registers = any(isinstance(child, (ir.Op, ir.Key)) for child in ir.walk(node.body))
+        if max(low, high or 0) > UNROLL and not own_registers:
+            graph.add(source, CALL, Counted(node.body, low, high), target)
+            return
+        for _ in range(low):
+            after = graph.node()
+            yield node.body, source, after
+            source = after
+        if high is None:
+            # A node of its own on both sides, so that the loop cannot be entered from elsewhere.
+            loop = graph.node()
+            graph.add(source, EMPTY, None, loop)
+            yield node.body, loop, loop
+            graph.add(loop, EMPTY, None, target)
+            return
+        for _ in range(high - low):
+            graph.add(source, EMPTY, None, target)
+            after = graph.node()
+            yield node.body, source, after
+            source = after
+        graph.add(source, EMPTY, None, target)
+
+    def counted(self, rule: Counted, body: Hashable, body_nullable: bool) -> RuleGraph:
+        """Return the graph of a counted repeat; `body` names the rule of one copy, which has no empty text here."""
+        graph = RuleGraph()
+        loop, again, last = graph.node(), graph.node(), graph.node()
+        graph.finals.add(last)
+        source = loop
+        if rule.maximum is not None:
+            source = graph.node()
+            graph.add(loop, OP, ir.Op(ir.LESS, 0, rule.maximum), source)
+        graph.add(source, CALL, body, again)
+        graph.add(again, OP, ir.Op(ir.ADD, 0, 1), loop)
+        minimum = 0 if body_nullable else rule.minimum
+        graph.add(loop, OP, ir.Op(ir.AT_LEAST, 0, minimum), last)
+        if rule.maximum is None:
+            # Without an upper bound the count matters only up to the lower one: stop counting there.
+            graph.edges[again] = []
+            more = graph.node()
+            graph.add(again, OP, ir.Op(ir.LESS, 0, max(minimum, 1)), more)
+            graph.add(more, OP, ir.Op(ir.ADD, 0, 1), loop)
+            graph.add(again, OP, ir.Op(ir.AT_LEAST, 0, max(minimum, 1)), loop)
+        return graph
+
+
+def copy_name(rule: Counted) -> Hashable:
+    """Return the name of the rule for one copy of a counted repeat's body."""
+    return ("copy", rule)
+
+
+class RuleSet:
+    """All rule graphs known at the beginning, after the passes; and a way to add rules later.
+
+    Attributes:
+        graphs: by rule name; START is the start rule.
+    """
+
+    def __init__(self, grammar: ir.Grammar, builder: GraphBuilder) -> None:
+        self._builder = builder
+        self.graphs: dict[Hashable, RuleGraph] = {}
+        self._counted: list[Counted] = []
+        for name, node in ((START, grammar.start), *grammar.rules.items()):
+            self._add(name, node)
+        nullable = self._without_empty_text(self.graphs, self._counted)
+        _without_left_recursion(self.graphs)
+        self._prune(grammar, START in nullable)
+        if START in nullable:
+            graph = self.graphs[START]
+            first = graph.node()
+            graph.add(first, EMPTY, None, graph.start)
+            graph.start = first
+            graph.finals.add(first)
+
+    def _add(self, name: Hashable, node: ir.Node) -> None:
+        work = [(name, node)]
+        while work:
+            name, node = work.pop()
+            graph = self._builder.build(node)
+            self.graphs[name] = graph
+            for edges in graph.edges:
+                for edge in edges:
+                    if isinstance(edge.label, Counted):
+                        self._counted.append(edge.label)
+                        work.append((copy_name(edge.label), edge.label.body))
+
+    def later(self, name: Hashable, node: ir.Node) -> dict[Hashable, RuleGraph]:
+        """Return the graphs of a rule expanded later, its counted repeats included."""
+        before = self.graphs, self._counted
+        self.graphs, self._counted = {}, []
+        self._add(name, node)
+        added, counted = self.graphs, self._counted
+        self.graphs, self._counted = before
+        self._without_empty_text(added, counted)
+        for graph in added.values():
+            _prune_nodes(graph, set(), set())
+        return added
+
+    def _without_empty_text(self, graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -> set[Hashable]:
+        """Take the empty text out of all rules, in place; return which had it."""
+        nullable = _nullable_rules(graphs, counted)
+        # A copy is called only by its counted repeat, which takes care of empty copies itself.
+        called = nullable - {copy_name(rule) for rule in counted}
+        for rule in counted:
+            graphs[rule] = self._builder.counted(rule, copy_name(rule), copy_name(rule) in nullable)
+        for name in list(graphs):
+            graphs[name] = _without_empty(graphs[name], called, name in nullable)
+        return nullable
+
+    def _prune(self, grammar: ir.Grammar, may_be_empty: bool) -> None:
+        """Remove rules without a member and nodes from which no end can be reached."""
+        productive: set[Hashable] = set()
+        known = set(self.graphs)
+        changed = True
+        while changed:
+            changed = False
+            for name, graph in self.graphs.items():
+                if name not in productive and graph.start in _alive(graph, productive, known):
+                    productive.add(name)
+                    changed = True
+        if START not in productive and may_be_empty:
+            self.graphs[START] = RuleGraph([[]], 0, {0})
+            productive.add(START)
+        if START not in productive:
+            guilty = [name for name in grammar.rules if name not in productive]
+            raise EmptyLanguageError(str(grammar.name if not guilty else guilty[0]), "no finite text matches it")
+        for name in list(self.graphs):
+            if name in productive:
+                _prune_nodes(self.graphs[name], productive, known)
+            else:
+                del self.graphs[name]
+
+
+def _nullable_rules(graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -> set[Hashable]:
+    nullable: set[Hashable] = set()
+    changed = True
+    while changed:
+        changed = False
+        for name, graph in graphs.items():
+            if name not in nullable and graph.finals & _reach_empty(graph, nullable):
+                nullable.add(name)
+                changed = True
+        for rule in counted:
+            if rule not in nullable and (rule.minimum == 0 or copy_name(rule) in nullable):
+                nullable.add(rule)
+                changed = True
+    return nullable
+
+
+def _reach_empty(graph: RuleGraph, nullable: set[Hashable]) -> set[int]:
+    """Return the nodes reached from the start without reading anything."""
+    seen = {graph.start}
+    stack = [graph.start]
+    while stack:
+        for edge in graph.edges[stack.pop()]:
+            free = edge.kind in (EMPTY, OP) or (edge.kind == CALL and edge.label in nullable)
+            if free and edge.target not in seen:
+                seen.add(edge.target)
+                stack.append(edge.target)
+    return seen
+
+
+def _without_empty(graph: RuleGraph, nullable: set[Hashable], itself: bool) -> RuleGraph:
+    """Return the graph with empty edges beside calls of nullable rules, and without the empty text if it had it."""
+    out = RuleGraph([list(edges) for edges in graph.edges], graph.start, set(graph.finals))
+    for edges in out.edges:
+        edges.extend([Edge(EMPTY, None, e.target) for e in edges if e.kind == CALL and e.label in nullable])
+    return _layered(out, frozenset()) if itself else out
+
+
+def _layered(graph: RuleGraph, cut: frozenset[Hashable]) -> RuleGraph:
+    """Return two copies of a graph: nothing read yet (nodes 0..n-1), something read (n..2n-1).
+
+    Only in the second may the text end. In the first, calls of rules in `cut` are left out.
+    """
+    size = len(graph.edges)
+    out = RuleGraph([[] for _ in range(2 * size)], graph.start, {size + final for final in graph.finals})
+    for node, edges in enumerate(graph.edges):
+        for edge in edges:
+            if edge.kind != CALL or edge.label not in cut:
+                reads = edge.kind in (TERMINAL, CALL)
+                out.add(node, edge.kind, edge.label, edge.target + (size if reads else 0))
+            out.add(size + node, edge.kind, edge.label, size + edge.target)
+    return out
+
+
+def _left_calls(graph: RuleGraph) -> set[Hashable]:
+    return {e.label for node in _reach_empty(graph, set()) for e in graph.edges[node] if e.kind == CALL}
+
+
+def _without_left_recursion(graphs: dict[Hashable, RuleGraph]) -> None:
+    """Replace the graphs of left-recursive rules by graphs with loops, in place.
+
+    In a set C of mutually left-recursive rules, a text of A is a *seed*, some rule's text that begins otherwise, after
+    which "we have a B" can become "we have a D" by reading what follows B in a rule of D that begins with B.
+    """
+    calls = {name: {c for c in _left_calls(graph) if c in graphs} for name, graph in graphs.items()}
+    for component in strongly_connected(calls):
+        if len(component) == 1 and component[0] not in calls[component[0]]:
+            continue
+        members = frozenset(component)
+        if len(component) * sum(len(graphs[m].edges) for m in component) > _MAX_GRAPH_NODES:
+            raise LimitExceededError("max_regex_size", _MAX_GRAPH_NODES, "in mutually left-recursive rules")
+        made = {entry: _climb(graphs, component, members, entry) for entry in component}
+        graphs.update(made)
+
+
+def _climb(
+    graphs: dict[Hashable, RuleGraph], component: list[Hashable], members: frozenset[Hashable], entry: Hashable
+) -> RuleGraph:
+    out = RuleGraph()
+    start = out.node()
+    have = {name: out.node() for name in component}
+    for name in component:
+        part = _layered(graphs[name], members)
+        base, size = len(out.edges), len(graphs[name].edges)
+        for edges in part.edges:
+            out.edges.append([Edge(e.kind, e.label, base + e.target) for e in edges])
+        out.add(start, EMPTY, None, base + part.start)
+        for final in part.finals:
+            out.add(base + final, EMPTY, None, have[name])
+        for node in _reach_empty(graphs[name], set()):
+            for edge in graphs[name].edges[node]:
+                if edge.kind == CALL and edge.label in members:
+                    out.add(have[edge.label], EMPTY, None, base + size + edge.target)
+    out.start = start
+    out.finals = {have[entry]}
+    return out
+
+
+def _alive(graph: RuleGraph, productive: set[Hashable], known: set[Hashable]) -> set[int]:
+    """Return the nodes from which an end can be reached, calling only productive (or later) rules."""
+    back: list[list[int]] = [[] for _ in graph.edges]
+    for node, edges in enumerate(graph.edges):
+        for edge in edges:
+            if edge.kind != CALL or edge.label in productive or edge.label not in known:
+                back[edge.target].append(node)
+    alive = set(graph.finals)
+    stack = list(alive)
+    while stack:
+        for node in back[stack.pop()]:
+            if node not in alive:
+                alive.add(node)
+                stack.append(node)
+    return alive
+
+
+def _prune_nodes(graph: RuleGraph, productive: set[Hashable], known: set[Hashable]) -> None:
+    """Drop edges into dead nodes and calls of rules that have no member."""
+    alive = _alive(graph, productive, known)
+    for node, edges in enumerate(graph.edges):
+        graph.edges[node] = [
+            edge
+            for edge in edges
+            if edge.target in alive and (edge.kind != CALL or edge.label in productive or edge.label not in known)
+        ]

@@ -1,0 +1,303 @@
+"""The lexer of one vocabulary: terminals as lazily built deterministic automata with integer states.
+
+One `Lexicon` serves all grammars on a vocabulary, so equal terminals (a JSON string, a number, `{"name":`) share
+states and *inside rows*: the bitmask of tokens that stay inside the terminal.
+
+Lexer states are int32 in four ranges (`kernels.machine` reads them):
+    0                       dead
+    1                       LEX_END: the terminal has just ended and cannot go on
+    2 .. LITERAL-1          rows of `delta`, a state of a hash-consed expression
+    LITERAL .. TRIE-1       offsets into `literals` (the byte to come, -1 after the last)
+    TRIE .. KEY-1           nodes of `trie`, for finite sets of strings
+    KEY ..                  (grammar's own) a JSON key being read: interned (expression state, text, escape)
+
+All growing tables are append-only; the owner of `lock` may write.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from constrain import ir
+from constrain.automata.arena import Arena
+from constrain.automata.byte_trie import trie_nodes
+from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
+from constrain.automata.token_trie import token_trie
+from constrain.automata.utf8 import char_class
+from constrain.errors import LimitExceededError
+from constrain.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from constrain.vocabulary import Vocabulary
+
+LEX_END = 1
+LITERAL = 1 << 24
+TRIE = 1 << 26
+KEY = 1 << 28
+ACCEPTS = 1
+CONTINUES = 2
+# Columns of `states`.
+FLAGS, ROW, EXITS, NUM_EXITS = range(4)
+_UNKNOWN = -1
+_MAX_STATES_OF_ONE_LEXICON = 1 << 17
+
+
+class Lexicon:
+    """Terminals of one vocabulary. See the module's text.
+
+    Attributes:
+        delta: int32[capacity, 256], next state by byte; -1 where the row has not been made.
+        rows: int32[capacity, words], inside rows.
+        arena: int32 sections: `states` (4 ints each: flags, index into `rows` or -1, offset and count in `exits`),
+            `literals`, `trie` (4 ints a node, see `byte_trie`), `exits` (nodes of the vocabulary's trie at which a
+            terminal may end).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.vocabulary = vocabulary
+        self.words = (vocabulary.vocab_size + 31) // 32
+        self.tokens = token_trie(vocabulary)
+        nodes, order = self.tokens.nodes, self.tokens.order
+        tokens = Arena({"nodes": nodes.size, "order": len(order), "paths": len(self.tokens.paths)})
+        tokens["nodes"][:] = nodes.reshape(-1)
+        tokens["order"][:] = order
+        tokens["paths"][:] = self.tokens.paths
+        self.token_array = tokens.array
+        self.blob = np.array(self.tokens.blob)  # a writable copy: numba compiles read-only arrays separately
+        self.lock = threading.RLock()
+        self.table = RegexTable(vocabulary.spellable, limits)
+        self.limits = limits
+        self.arena = Arena({"states": 256, "literals": 1024, "trie": 4, "exits": 1024})
+        self.delta = np.full((64, 256), _UNKNOWN, dtype=np.int32)
+        self.delta[:2] = 0
+        self.states[:] = _UNKNOWN
+        self.states[:2, FLAGS] = 0, ACCEPTS
+        self.num_states = 2
+        self.num_literals = 0
+        self.num_trie_nodes = 0
+        self.rows = np.zeros((4, self.words), dtype=np.int32)
+        self.num_rows = 0
+        self.num_exits = 0
+        self.workspaces: list[Any] = []  # scratch arrays of kernels, reused; see machine.Workspace
+        self._expressions: list[int] = [NOTHING, EPSILON]
+        self._state_of: dict[int, int] = {NOTHING: 0, EPSILON: LEX_END}
+        self._literal_at: dict[bytes, int] = {}
+        self._tries: dict[tuple[bytes, ...], int] = {}
+        self._nodes: dict[ir.Node, int] = {}
+        self._terminals: dict[ir.Node, tuple[int, bool]] = {}
+
+    @property
+    def states(self) -> npt.NDArray[np.int32]:
+        """Return int32[capacity, 4], a view of the arena."""
+        return self.arena["states"].reshape(-1, 4)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether new grammars should start another lexicon."""
+        return self.num_states > _MAX_STATES_OF_ONE_LEXICON or self.num_literals > LITERAL // 2
+
+    # Terminals
+
+    def terminal(self, node: ir.Node) -> tuple[int, bool]:
+        """Return the start state of a regular node (0 if it has no non-empty text) and whether it has the empty text.
+
+        The start state's own flags say nothing: a terminal is only ever left after at least one byte.
+        """
+        found = self._terminals.get(node)
+        if found is None:
+            if isinstance(node, ir.Lexeme):
+                found = self.terminal(node.pattern)
+            elif isinstance(node, ir.Literal):
+                found = self._literal(node.data), not node.data
+            elif isinstance(node, ir.OneOf):
+                found = self._one_of(node.texts), False
+            else:
+                expression = self.expression(node)
+                found = self.state(expression), self.table.nullable[expression]
+            self._terminals[node] = found
+        return found
+
+    def _spellable(self, data: bytes) -> bool:
+        return all(self.table.alphabet >> byte & 1 for byte in set(data))
+
+    def _literal(self, data: bytes) -> int:
+        if not data or not self._spellable(data):
+            return 0
+        start = self._literal_at.get(data)
+        if start is None:
+            start, stop = self.num_literals, self.num_literals + len(data) + 1
+            if stop >= TRIE - LITERAL:
+                raise LimitExceededError("max_literals", self.limits.max_literals, "in the text of literals")
+            self.arena.reserve("literals", stop)
+            literals = self.arena["literals"]
+            literals[start : stop - 1] = np.frombuffer(data, dtype=np.uint8)
+            literals[stop - 1] = _UNKNOWN
+            self.num_literals = stop
+            self._literal_at[data] = start
+        return LITERAL + start
+
+    def _one_of(self, texts: tuple[bytes, ...]) -> int:
+        if len(texts) > self.limits.max_literals:
+            raise LimitExceededError("max_literals", self.limits.max_literals, "in a set of strings")
+        if self.table.alphabet != (1 << 256) - 1:
+            texts = tuple(text for text in texts if self._spellable(text))
+        if not texts:
+            return 0
+        if len(texts) == 1:
+            return self._literal(texts[0])
+        node = self._tries.get(texts)
+        if node is None:
+            node = self.num_trie_nodes
+            made = trie_nodes(texts)
+            if node + len(made) >= KEY - TRIE:
+                raise LimitExceededError("max_literals", self.limits.max_literals, "in sets of strings")
+            made[:, 2] += node
+            self.arena.reserve("trie", 4 * (node + len(made)))
+            self.arena["trie"][4 * node : 4 * (node + len(made))] = made.reshape(-1)
+            self.num_trie_nodes = node + len(made)
+            self._tries[texts] = node
+        return TRIE + node
+
+    def expression(self, root: ir.Node) -> int:
+        """Return the hash-consed expression of a regular node."""
+        nodes = self._nodes
+        found = nodes.get(root)
+        if found is None:
+            for node in ir.walk(root):
+                if node not in nodes:
+                    nodes[node] = self._expression(node)
+            found = nodes[root]
+        return found
+
+    def _expression(self, node: ir.Node) -> int:
+        table, nodes = self.table, self._nodes
+        if isinstance(node, ir.Literal):
+            return table.literal(node.data)
+        if isinstance(node, ir.ByteClass):
+            return table.byte_class(node.mask)
+        if isinstance(node, ir.CharClass):
+            return char_class(table, node.ranges)
+        if isinstance(node, ir.OneOf):
+            return self._factored(node.texts)
+        if isinstance(node, ir.Seq):
+            out = EPSILON
+            for part in reversed(node.parts):
+                out = table.concat(nodes[part], out)
+            return out
+        if isinstance(node, ir.Repeat):
+            high = UNBOUNDED if node.maximum is None else node.maximum
+            for bound in (node.minimum, high):
+                if bound > self.limits.max_repeat:
+                    raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by a repeat of {bound}")
+            return table.repeat(nodes[node.body], node.minimum, high)
+        if isinstance(node, ir.Alt):
+            return table.alternate(nodes[part] for part in node.parts)
+        if isinstance(node, ir.And):
+            return table.intersect(nodes[part] for part in node.parts)
+        if isinstance(node, ir.Not):
+            return table.complement(nodes[node.body])
+        raise TypeError(f"{type(node).__name__} is not a regular node")
+
+    def _factored(self, texts: tuple[bytes, ...]) -> int:
+        """Return the expression of a set of strings, common prefixes and tails shared."""
+        nodes = trie_nodes(texts)
+        table = self.table
+        made: dict[int, int] = {}
+        for node in range(len(nodes) - 2, -1, -1):
+            parts = [EPSILON] if nodes[node + 1, 3] > nodes[node, 3] else []
+            child, end = node + 1, int(nodes[node, 2])
+            while child < end:
+                parts.append(table.concat(table.byte_class(1 << int(nodes[child, 0])), made.pop(child)))
+                child = int(nodes[child, 2])
+            made[node] = table.alternate(parts)
+        return made[0]
+
+    # States of expressions
+
+    def state(self, expression: int) -> int:
+        """Return the state of an expression, 0 if nothing matches it."""
+        found = self._state_of.get(expression)
+        if found is None:
+            found = self._new_state(expression) if self.table.is_live(expression) else 0
+            self._state_of[expression] = found
+        return found
+
+    def _new_state(self, expression: int) -> int:
+        state = self.num_states
+        if state >= min(self.limits.max_lexer_states + _MAX_STATES_OF_ONE_LEXICON, LITERAL):
+            raise LimitExceededError("max_lexer_states", self.limits.max_lexer_states, "in the lexer")
+        if state == len(self.delta):
+            more = len(self.delta)
+            self.delta = np.concatenate((self.delta, np.full((more, 256), _UNKNOWN, dtype=np.int32)))
+            self.arena.reserve("states", 8 * more)
+            self.states[more:] = _UNKNOWN
+        self.num_states += 1
+        self._expressions.append(expression)
+        accepts = ACCEPTS if self.table.nullable[expression] else 0
+        self.states[state, FLAGS] = accepts | CONTINUES
+        return state
+
+    def expand(self, state: int) -> None:
+        """Fill in the row of a state (cost: 10 to 50 microseconds)."""
+        row = np.zeros(256, dtype=np.int32)
+        for mask, to in self.table.row(self._expressions[state]):
+            row[_members(mask)] = self.state(to)
+        # Written last and at once: kernels of other threads read `delta` without the lock.
+        self.delta[state] = row
+
+    def expand_reachable(self, state: int, at_most: int) -> None:
+        """Fill in the rows of up to `at_most` states reachable from `state`, breadth first."""
+        queue, seen = [state], {state}
+        for current in queue:
+            if self.delta[current, 0] == _UNKNOWN:
+                self.expand(current)
+            for target in set(self.delta[current].tolist()):
+                if LEX_END < target and target not in seen and len(seen) < at_most:
+                    seen.add(target)
+                    queue.append(target)
+
+    def reserve_row(self) -> int:
+        """Return the index of a new, empty inside row."""
+        if self.num_rows == len(self.rows):
+            self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
+        self.num_rows += 1
+        return self.num_rows - 1
+
+
+_member_cache: OrderedDict[int, npt.NDArray[np.intp]] = OrderedDict()
+
+
+def _members(mask: int) -> npt.NDArray[np.intp]:
+    """Return the bytes of a 256-bit set, cached, since the same few sets recur."""
+    found = _member_cache.get(mask)
+    if found is None:
+        bits = np.frombuffer(mask.to_bytes(32, "little"), dtype=np.uint8)
+        found = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+        _member_cache[mask] = found
+        if len(_member_cache) > 4096:
+            _member_cache.popitem(last=False)
+    return found
+
+
+_lexicons: OrderedDict[str, Lexicon] = OrderedDict()
+_lexicons_lock = threading.Lock()
+_MAX_LEXICONS = 8
+
+
+def lexicon_for(vocabulary: Vocabulary) -> Lexicon:
+    """Return the current lexicon of a vocabulary; a full one is replaced, and lives on with the grammars that use it."""
+    with _lexicons_lock:
+        found = _lexicons.get(vocabulary.fingerprint)
+        if found is None or found.is_full:
+            found = Lexicon(vocabulary)
+            _lexicons[vocabulary.fingerprint] = found
+            if len(_lexicons) > _MAX_LEXICONS:
+                _lexicons.popitem(last=False)
+        _lexicons.move_to_end(vocabulary.fingerprint)
+        return found

@@ -1,0 +1,316 @@
+"""One grammar's lazy automaton: interned states over bytes, and the masks of a vocabulary's tokens.
+
+The work is done by `kernels.machine`; this class owns the tables, expands rules and lexer rows when a kernel asks for
+them, and grows what is too small. A kernel that needs something returns NEED, and is simply called again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from constrain import ir
+from constrain.automata import graph as graphs
+from constrain.automata.arena import Arena
+from constrain.automata.lexicon import Lexicon, lexicon_for
+from constrain.errors import LimitExceededError
+from constrain.kernels.machine import cpu_numba as kernel
+from constrain.kernels.machine import layout as at
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from constrain.limits import Limits
+    from constrain.vocabulary import Vocabulary
+
+    Array = npt.NDArray[np.int32]
+
+_OPERATIONS = {
+    ir.ADD: at.OP_ADD,
+    ir.LESS: at.OP_LESS,
+    ir.AT_LEAST: at.OP_AT_LEAST,
+    ir.MARK: at.OP_MARK,
+    ir.MARKED: at.OP_MARKED,
+    ir.UNMARKED: at.OP_UNMARKED,
+    ir.INSERT: at.OP_INSERT,
+}
+_EXPAND_AHEAD = 512
+
+
+class Workspace:
+    """Scratch arrays of one running kernel call."""
+
+    def __init__(self, depth: int) -> None:
+        self.arena = Arena({"scratch": 5 * 4096, "walk": (depth + 3) * kernel.FRAME})
+
+
+class Machine:
+    """The lazy automaton of a grammar over a vocabulary. Safe to use from several threads.
+
+    Attributes:
+        start: the start state.
+        lexicon: the vocabulary's terminals.
+    """
+
+    def __init__(self, grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
+        self.grammar = grammar
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self.lexicon: Lexicon = lexicon_for(vocabulary)
+        self._lock = threading.RLock()
+        self._arena = Arena(
+            {"graph": 1024, "rules": 64, "objects": 256 * at.OBJECT_WIDTH, "pool": 2048, "hash": 1024, "edges": 512},
+            first=at.AT_GRAPH,
+        )
+        self._header[at.H_OBJECTS] = at.FIRST_OBJECT
+        self._arena["graph"][0] = 1
+        self._graph_top = 2
+        self._rules: dict[Hashable, int] = {}
+        self._rule_names: list[Hashable] = []
+        self._refresh()
+        builder = graphs.GraphBuilder(self._terminal_emptiness, limits)
+        with self.lexicon.lock:
+            self._rule_set = graphs.RuleSet(grammar, builder)
+            for name, made in self._rule_set.graphs.items():
+                self._place(name, made)
+        self._refresh()
+        first = self.call(kernel.intern, at.TAG_KERNEL, self._ints(self._rule_start(graphs.START), at.TOP, 0))
+        self.start: int = self.call(kernel.intern, at.TAG_CONFIG, self._ints(0, first))
+
+    @staticmethod
+    def _ints(*values: int) -> Array:
+        return np.array(values, dtype=np.int32)
+
+    @property
+    def _header(self) -> Array:
+        return self._arena.array
+
+    @property
+    def num_objects(self) -> int:
+        """Return how many objects have been interned."""
+        return int(self._header[at.H_OBJECTS]) - at.FIRST_OBJECT
+
+    @property
+    def num_states(self) -> int:
+        """Return how many configurations have been interned."""
+        return self._count(at.TAG_CONFIG)
+
+    @property
+    def num_kernels(self) -> int:
+        """Return how many sets of items have been interned."""
+        return self._count(at.TAG_KERNEL)
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes of this grammar's own tables."""
+        return self._arena.nbytes
+
+    def _count(self, tag: int) -> int:
+        used = int(self._header[at.H_OBJECTS]) * at.OBJECT_WIDTH
+        return int(np.count_nonzero(self._arena["objects"][at.O_TAG : used : at.OBJECT_WIDTH] == tag))
+
+    # Rules
+
+    def _terminal_emptiness(self, node: ir.Node) -> tuple[bool, bool]:
+        pattern = node.pattern if isinstance(node, ir.Key) else node
+        state, has_empty = self.lexicon.terminal(pattern)
+        return has_empty and not isinstance(node, ir.Key), state > 0
+
+    def _rule(self, name: Hashable) -> int:
+        index = self._rules.get(name)
+        if index is None:
+            index = self._rules[name] = len(self._rule_names)
+            self._rule_names.append(name)
+            self._arena.reserve("rules", index + 1)
+            self._arena["rules"][index] = -1
+        return index
+
+    def _rule_start(self, name: Hashable) -> int:
+        return int(self._arena["rules"][self._rule(name)])
+
+    def _place(self, name: Hashable, made: graphs.RuleGraph) -> None:
+        """Write a rule's graph into the flat array, leaving out nodes that cannot be reached."""
+        order, seen = [made.start], {made.start}
+        for node in order:
+            for edge in made.edges[node]:
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    order.append(edge.target)
+        where: dict[int, int] = {}
+        top = self._graph_top
+        for node in order:
+            if node in made.finals and not made.edges[node]:
+                where[node] = at.END_NODE
+            else:
+                where[node] = top
+                top += 2 + 4 * len(made.edges[node])
+        self._arena.reserve("graph", top)
+        values: list[int] = []
+        for node in order:
+            if where[node] == at.END_NODE:
+                continue
+            values += (1 if node in made.finals else 0, len(made.edges[node]))
+            for edge in made.edges[node]:
+                values += self._edge(edge)
+                values.append(where[edge.target])
+        index = self._rule(name)
+        self._arena["graph"][self._graph_top : top] = values
+        self._graph_top = top
+        self._arena["rules"][index] = where[made.start]
+
+    def _edge(self, edge: graphs.Edge) -> tuple[int, int, int]:
+        if edge.kind == graphs.EMPTY:
+            return at.EDGE_EMPTY, 0, 0
+        if edge.kind == graphs.CALL:
+            return at.EDGE_CALL, self._rule(edge.label), 0
+        label = edge.label
+        if edge.kind == graphs.TERMINAL:
+            is_key = isinstance(label, ir.Key)
+            assert isinstance(label, ir.Node)
+            state, _ = self.lexicon.terminal(label.pattern if isinstance(label, ir.Key) else label)
+            return at.EDGE_TERMINAL, state, int(is_key)
+        assert isinstance(label, ir.Op)
+        value = label.value
+        if label.code == ir.INSERT:
+            ends = np.cumsum([len(text) for text in label.texts], dtype=np.int64)
+            data = np.frombuffer(b"".join(label.texts) + b"\0", dtype=np.uint8)
+            value = self.call(kernel.text_set, data, ends)
+        return at.EDGE_OP, _OPERATIONS[label.code] | label.slot << 8, value
+
+    def _expand_rule(self, rule: int) -> None:
+        name = self._rule_names[rule]
+        if self.grammar.expand is None:
+            raise KeyError(f"ir: rule {name!r} is referred to but not defined")
+        node = self.grammar.expand(name)
+        ir.verify_node(node, name, self.grammar)
+        with self.lexicon.lock:
+            for made_name, made in self._rule_set.later(name, node).items():
+                self._place(made_name, made)
+
+    # Calls of kernels
+
+    def _refresh(self) -> None:
+        """Fetch the current tables, after anything has grown."""
+        with self.lexicon.lock:
+            self._lexicon_array = self.lexicon.arena.array
+            self.delta = self.lexicon.delta
+            self.rows = self.lexicon.rows
+
+    def _tables(self, workspace: Workspace) -> tuple[Array, ...]:
+        """Return the arrays that kernels take, in the order of `layout`."""
+        return self._arena.array, workspace.arena.array, self._lexicon_array, self.lexicon.token_array
+
+    def call(self, function: Callable[..., Any], *arguments: Any, lexer: str = "") -> int:
+        """Run a kernel until it has what it needs, and return its result.
+
+        Args:
+            lexer: which lexer arrays go before `arguments`: "" none, "d" delta, "m" delta, blob and rows.
+        """
+        with self._lock:
+            workspaces = self.lexicon.workspaces
+            workspace = workspaces.pop() if workspaces else Workspace(self.lexicon.tokens.max_depth)
+            try:
+                while True:
+                    front: tuple[Any, ...] = ()
+                    if lexer == "d":
+                        front = (self.delta,)
+                    elif lexer == "m":
+                        front = (self.delta, self.lexicon.blob, self.rows)
+                    result = int(function(self._tables(workspace), *front, *arguments))
+                    if result != kernel.NEED:
+                        return result
+                    self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
+            finally:
+                workspaces.append(workspace)
+
+    def _provide(self, code: int, argument: int, workspace: Workspace) -> None:
+        if code == at.NEED_RULE:
+            self._expand_rule(argument)
+        elif code == at.NEED_ROW:
+            with self.lexicon.lock:
+                if self.lexicon.delta[argument, 0] < 0:
+                    self.lexicon.expand(argument)
+        elif code == at.NEED_INSIDE:
+            self._make_inside(argument, workspace)
+        elif code == at.GROW_OBJECTS:
+            self._grow_objects()
+        elif code == at.GROW_POOL:
+            self._arena.reserve("pool", self._arena.capacity("pool") + argument)
+        elif code == at.GROW_EDGES:
+            self._arena.reserve("edges", self._arena.capacity("edges") + argument)
+        elif code == at.GROW_SCRATCH:
+            workspace.arena.reserve("scratch", 2 * workspace.arena.capacity("scratch") + 10 * argument)
+        else:
+            raise LimitExceededError("max_count_sets", kernel.PAIRS, "readings alive at once in one state")
+        if self.memory > self.limits.max_memory:
+            raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
+        self._refresh()
+
+    def _grow_objects(self) -> None:
+        if self._header[at.H_OBJECTS] >= self.limits.max_states:
+            raise LimitExceededError("max_states", self.limits.max_states, "in the compiled grammar")
+        arena = self._arena
+        arena.reserve("objects", 2 * arena.capacity("objects"))
+        arena.reserve("hash", 2 * arena.capacity("hash"))
+        arena["hash"][:] = 0
+        kernel.rehash(self._tables(Workspace(0)))
+
+    def _make_inside(self, state: int, workspace: Workspace) -> None:
+        """Walk the vocabulary once from an expression's state."""
+        lexicon = self.lexicon
+        with lexicon.lock:
+            if lexicon.states[state, 1] >= 0:
+                return
+            lexicon.expand_reachable(state, _EXPAND_AHEAD)
+            index = lexicon.reserve_row()
+            lexicon.rows[index] = 0
+            header = np.zeros(at.HEADER_SIZE, dtype=np.int32)
+            header[at.H_RESUME] = 1
+            header[at.H_EXIT_COUNT] = lexicon.num_exits
+            while True:
+                tables = (header, workspace.arena.array, lexicon.arena.array, lexicon.token_array)
+                if kernel.inside(tables, lexicon.delta, state, lexicon.rows, index) != kernel.NEED:
+                    break
+                if header[at.H_CODE] == at.NEED_ROW:
+                    lexicon.expand(int(header[at.H_ARG]))
+                else:
+                    lexicon.arena.reserve("exits", 2 * lexicon.arena.capacity("exits"))
+            count = int(header[at.H_EXIT_COUNT])
+            lexicon.states[state, 2] = lexicon.num_exits
+            lexicon.states[state, 3] = count - lexicon.num_exits
+            lexicon.num_exits = count
+            lexicon.states[state, 1] = index
+
+    # What the outside asks for
+
+    def advance(self, state: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
+        """Return the state after data[start:stop], 0 if the grammar forbids it."""
+        return self.call(kernel.advance, data, start, stop, state, lexer="d")
+
+    def is_accepting(self, state: int) -> bool:
+        """Return whether the text may end in this state."""
+        return self.call(kernel.accepting, state) == 1
+
+    def fill(self, state: int, out: Array, row: int) -> None:
+        """Write the tokens allowed in a state into a row of `out`; end tokens are not among them."""
+        with self._lock:
+            self._header[at.H_UNSURE] = self._header[at.H_EXACT] = 0
+            self.call(kernel.fill, state, out, row, lexer="m")
+            if self._header[at.H_UNSURE]:
+                self._header[at.H_EXACT] = 1
+                self.call(kernel.fill, state, out, row, lexer="m")
+                self._header[at.H_EXACT] = 0
+
+    def next_bytes(self, state: int) -> npt.NDArray[np.uint8]:
+        """Return uint8[256]: 1 for each byte that may come next."""
+        out = np.zeros(256, dtype=np.uint8)
+        self.call(kernel.next_bytes, state, out, lexer="d")
+        return out
+
+    @property
+    def visited(self) -> int:
+        """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
+        return int(self._header[at.H_VISITED])

@@ -1,0 +1,1 @@
+"""The machine: interned sets of items over a shared lexer, stepped by bytes, with token masks. See `layout`."""
