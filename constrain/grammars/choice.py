@@ -53,6 +53,6 @@ def _encode(texts: list[str | bytes]) -> Iterable[bytes]:
             try:
                 yield text.encode()
             except UnicodeEncodeError as error:
-                raise GrammarSyntaxError(f"a lone surrogate in the text {text!r}", text, error.start) from None
+                raise GrammarSyntaxError(f"a lone surrogate in the text {text!a}", None, error.start) from None
         else:
             raise TypeError(f"a text must be str or bytes, got {type(text).__name__}")

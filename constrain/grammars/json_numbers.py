@@ -231,12 +231,15 @@ def _point_form(bounds: Bounds, digits: Digits) -> Node:
     if _too_long(bounds.low) or (bounds.high is not None and _too_long(bounds.high)):
         return NOTHING
     low, low_fraction = _split(bounds.low)
-    least = _fraction(low_fraction, digits, least=True, is_open=bounds.low_open)
+    high, high_fraction = (low, "") if bounds.high is None else _split(bounds.high)
+    # One digit more than the bounds have tells a number from an open bound.
+    room = max(len(low_fraction), len(high_fraction)) + (1 if bounds.low_open or bounds.high_open else 0)
+    cap = max(digits[1], room)
+    least = _fraction(low_fraction, cap, least=True, is_open=bounds.low_open)
     free = optional(join((_POINT, Repeat(_DIGIT, 1, digits[1])))) if digits[1] else EPSILON
     if bounds.high is None:
         return union((join((_whole(low, low, 1), least)), join((_whole(low + 1, None, digits[0]), free))))
-    high, high_fraction = _split(bounds.high)
-    most = _fraction(high_fraction, digits, least=False, is_open=bounds.high_open)
+    most = _fraction(high_fraction, cap, least=False, is_open=bounds.high_open)
     if low == high:
         return join((_whole(low, low, 1), _both(least, most)))
     middle = join((_whole(low + 1, high - 1, digits[0]), free))
@@ -252,9 +255,8 @@ def _both(first: Node, second: Node) -> Node:
     return NOTHING if first is NOTHING or second is NOTHING else And((first, second))
 
 
-def _fraction(bound: str, digits: Digits, *, least: bool, is_open: bool) -> Node:
-    """Return the fractions (`.ddd`, or nothing for 0) that are at least (at most) 0.`bound`."""
-    cap = max(digits[1], len(bound) + (1 if is_open and least else 0))
+def _fraction(bound: str, cap: int, *, least: bool, is_open: bool) -> Node:
+    """Return the fractions of up to `cap` digits (`.ddd`, or nothing for 0) that are at least (at most) 0.`bound`."""
     if not cap:
         return NOTHING if is_open else EPSILON
     room = cap - len(bound)
@@ -284,7 +286,9 @@ def _scientific(bounds: Bounds, digits: Digits) -> Node:
     """Return the numbers above 0 inside the bounds, as one digit 1 to 9, a fraction and an exponent."""
     if not digits[2]:
         return NOTHING
-    top = 10 ** digits[2] - 1
+    extremes = [bound for bound in (bounds.low, bounds.high) if bound]
+    width = max([digits[2], *(len(str(abs(bound.adjusted()))) for bound in extremes if _too_long(bound))])
+    top = 10**width - 1
     free = join((_NONZERO, optional(join((_POINT, Repeat(_DIGIT, 1, digits[1])))) if digits[1] else EPSILON))
     assert bounds.low is not None
     first = -top if bounds.low == 0 else bounds.low.adjusted()
@@ -294,16 +298,16 @@ def _scientific(bounds: Bounds, digits: Digits) -> Node:
     if bounds.high is not None:
         high = Bounds(None, _mantissa(bounds.high), high_open=bounds.high_open)
     if first == last:
-        return join((_mantissas(low.meet(high), digits), _E, _exponents(first, first, digits[2])))
+        return join((_mantissas(low.meet(high), digits), _E, _exponents(first, first, width)))
     inner_first, inner_last = first, last
     parts = []
     if low != UNBOUNDED:
-        parts.append(join((_mantissas(low, digits), _E, _exponents(first, first, digits[2]))))
+        parts.append(join((_mantissas(low, digits), _E, _exponents(first, first, width))))
         inner_first += 1
     if high != UNBOUNDED:
-        parts.append(join((_mantissas(high, digits), _E, _exponents(last, last, digits[2]))))
+        parts.append(join((_mantissas(high, digits), _E, _exponents(last, last, width))))
         inner_last -= 1
-    parts.append(join((free, _E, _exponents(max(inner_first, -top), min(inner_last, top), digits[2]))))
+    parts.append(join((free, _E, _exponents(max(inner_first, -top), min(inner_last, top), width))))
     return union(parts)
 
 

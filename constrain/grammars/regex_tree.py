@@ -57,6 +57,9 @@ class Behind:
 
 Tree = Node | Cat | Or | Rep | Ahead | Behind
 
+# Longer ones stay nested: flattening them at every level would be quadratic in the depth of a pattern.
+_SMALL = 16
+
 ANY_CHAR = CharClass(ALL)
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
@@ -94,7 +97,7 @@ def join(parts: Iterable[Node]) -> Node:
     flat: list[Node] = []
     data = b""
     for part in parts:
-        for one in part.parts if isinstance(part, Seq) else (part,):
+        for one in part.parts if isinstance(part, Seq) and len(part.parts) <= _SMALL else (part,):
             if isinstance(one, Literal):
                 data += one.data
                 continue
@@ -121,7 +124,7 @@ def union(parts: Iterable[Node]) -> Node:
     """Return the choice of IR nodes without those that are NOTHING and without repeated ones."""
     flat: dict[int, Node] = {}
     for part in parts:
-        for one in part.parts if isinstance(part, Alt) else (part,):
+        for one in part.parts if isinstance(part, Alt) and len(part.parts) <= _SMALL else (part,):
             if one is not NOTHING:
                 flat[id(one)] = one
     if not flat:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 
 from constrain.errors import GrammarError, LimitExceededError
+from constrain.grammars.emptiness import is_empty
 from constrain.grammars.json_schema.shapes import (
     EVERYTHING,
     FALSE,
     TRUE,
     Arr,
-    Num,
     Obj,
     Shape,
     Str,
@@ -24,6 +24,8 @@ from constrain.grammars.json_schema.shapes import (
 )
 from constrain.grammars.membership import matches
 from constrain.grammars.regex import parse
+from constrain.grammars.regex_tree import ANY_CHAR
+from constrain.ir import And, ByteClass, Node, Not, Repeat, walk
 from constrain.limits import Limits
 
 Shapes = tuple[Shape, ...]
@@ -46,6 +48,7 @@ class Algebra:
         self._partial: dict[int, Shapes] = {}
         self._depends: set[int] = set()
         self._productive: dict[int, bool] = {}
+        self._texts: dict[Str, bool] = {}
         assert self.union(EVERYTHING) == TRUE
         assert self.union(()) == FALSE
 
@@ -178,10 +181,26 @@ class Algebra:
             texts = tuple(text for text in texts if matches(node, text) == wanted)
         return Str(texts=texts) if texts else None
 
+    def has_text(self, shape: Str) -> bool:
+        """Return whether some string has the shape; a search where patterns and lengths meet."""
+        if not shape.patterns:
+            return True
+        known = self._texts.get(shape)
+        if known is None:
+            parts: list[Node] = []
+            for pattern, wanted in shape.patterns:
+                node = parse(pattern, dialect="ecma", search=True, limits=self.limits)
+                parts.append(node if wanted else Not(node))
+            if (shape.minimum, shape.maximum) != (0, None):
+                parts.append(Repeat(ANY_CHAR, shape.minimum, shape.maximum))
+            plain = len(parts) == 1 and not any(isinstance(node, (And, Not, ByteClass)) for node in walk(parts[0]))
+            known = self._texts[shape] = plain or not is_empty(And(tuple(parts)), self.limits)
+        return known
+
     # Which expressions have an instance
 
     def productive(self, expression: int) -> bool:
-        """Return whether the expression has a finite instance; patterns count as satisfiable (the engine decides)."""
+        """Return whether the expression has a finite instance."""
         known = self._productive.get(expression)
         if known is None:
             self._solve(expression)
@@ -216,7 +235,9 @@ class Algebra:
         """Return whether some shape needs only what is known to have instances; if so, note it."""
         good = self._productive
         for shape in self.unfold(expression):
-            if all(good.get(part, False) for part in needed(shape)):
+            if all(good.get(part, False) for part in needed(shape)) and (
+                not isinstance(shape, Str) or self.has_text(shape)
+            ):
                 good[expression] = True
                 return True
         return False
@@ -236,9 +257,7 @@ class Algebra:
                 if prop.required and not self.productive(prop.expression):
                     return None
             return shape
-        if isinstance(shape, Num) and shape.values is not None and not shape.values:
-            return None
-        return shape
+        return shape if not isinstance(shape, Str) or self.has_text(shape) else None
 
 
 def _cut(shape: Arr, length: int) -> Arr | None:

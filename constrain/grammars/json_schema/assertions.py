@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from constrain.errors import EmptyLanguageError, GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
+from constrain.errors import GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.shapes import (
@@ -211,14 +211,30 @@ class Assertions:
     def _constants(self, values: object, where: str) -> int:
         if not isinstance(values, (list, tuple)):
             raise wrong(where, "must be an array", values)
-        if not values:
-            raise EmptyLanguageError(where, "the list of values is empty")
         if len(values) > self.limits.max_literals:
             raise LimitExceededError("max_literals", self.limits.max_literals, f"at {where}")
         shapes: list[Shape] = []
-        for value in values:
-            shapes.append(self._scalar(value, where) or self._container(value, where))
+        texts: dict[str, None] = {}
+        numbers: dict[Decimal, tuple[str, ...]] = {}
+        for value in values:  # the two kinds that lists of thousands are made of go without a shape each
+            if isinstance(value, str):
+                texts[check_text(value, where)] = None
+            elif is_number(value):
+                number = self._finite(value, where)
+                numbers[number] = tuple(dict.fromkeys(numbers.get(number, ()) + number_spellings(value)))
+            else:
+                shapes.append(self._scalar(value, where) or self._container(value, where))
+        if texts:
+            shapes.append(Str(texts=tuple(texts)))
+        if numbers:
+            shapes.append(Num(values=tuple(numbers.items())))
         return self.document.algebra.union(united(shapes))
+
+    def _finite(self, value: float | Decimal, where: str) -> Decimal:
+        try:
+            return exact(value)
+        except ValueError:
+            raise wrong(where, "must hold finite numbers", value) from None
 
     def _scalar(self, value: object, where: str) -> Shape | None:
         if value is None:
@@ -229,10 +245,7 @@ class Assertions:
             check_text(value, where)
             return Str(texts=(value,))
         if isinstance(value, (int, float, Decimal)):
-            try:
-                return Num(values=((exact(value), number_spellings(value)),))
-            except ValueError:
-                raise wrong(where, "must hold finite numbers", value) from None
+            return Num(values=((self._finite(value, where), number_spellings(value)),))
         return None
 
     def _container(self, root: object, where: str) -> Shape:
@@ -275,7 +288,7 @@ def check_text(text: object, where: str) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise GrammarSyntaxError(f"{where} holds a lone surrogate in {text!r}, which no text can spell") from None
+            raise GrammarSyntaxError(f"{where} holds a lone surrogate in {text!a}, which no text can spell") from None
     return text
 
 

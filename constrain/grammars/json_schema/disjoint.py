@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from constrain.grammars.json_schema.algebra import Algebra
-from constrain.grammars.json_schema.shapes import Arr, Obj, Shape, conjoin
+from constrain.grammars.json_schema.shapes import Arr, Obj, Shape, Str, conjoin
 
 _MAX_DEPTH = 4
 
@@ -23,7 +23,8 @@ def _shapes_disjoint(algebra: Algebra, a: Shape, b: Shape, depth: int) -> bool:
             return False
         both = conjoin(a, b, algebra.meet)
         return both is None or (isinstance(both, Arr) and _arrays_disjoint(algebra, a, b, both.minimum, depth + 1))
-    return algebra.filtered(conjoin(a, b, algebra.meet)) is None
+    shared = algebra.filtered(conjoin(a, b, algebra.meet))
+    return shared is None or (isinstance(shared, Str) and not algebra.has_text(shared))
 
 
 def _objects_disjoint(algebra: Algebra, a: Obj, b: Obj, depth: int) -> bool:

@@ -175,15 +175,19 @@ class Document:
         """Return the place and the reason for which the document has no instance, as far as it is plain to see."""
         if root is False:
             return "#", "the schema is false"
-        algebra, pointer = self.algebra, "#"
+        algebra, guilty = self.algebra, "#"
         for at, schema in enumerate(self.schemas):
             if algebra.productive(self.expression_of(schema)):
                 continue
             pointer = self.pointers[at]
+            if schema.get("enum") == []:
+                return f"{pointer}/enum", "the list of values is empty"
+            if "$ref" not in schema:
+                guilty = pointer
             parts = [part for _, part in self._parts(schema, pointer)]
             if all(algebra.productive(self.expression_of(part)) for part in parts):
                 return pointer, "its keywords contradict each other"
-        return pointer, "every value would have to hold another one of its kind, without end"
+        return guilty, "it comes back to itself, so that no finite value satisfies it"
 
     def _parts(self, schema: dict[str, Any], pointer: str) -> list[tuple[str, Any]]:
         """Return the subschemas whose emptiness could explain that of a schema."""

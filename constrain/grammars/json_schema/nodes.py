@@ -143,6 +143,8 @@ class Nodes:
         cap = self.options.max_string
         if maximum is None and cap is not None:
             maximum = max(cap, shape.minimum)
+            if not self.algebra.has_text(shape._replace(maximum=maximum)):
+                maximum = None  # the pattern needs more than the cap
         if not shape.patterns:
             return string_between(shape.minimum, maximum)
         parts = []

@@ -33,10 +33,10 @@ class Options:
             raise ValueError(f"bad indent, whitespace={self.whitespace}; expected 0 to 64")
         if self.max_whitespace < 0:
             raise ValueError(f"max_whitespace={self.max_whitespace}; expected 0 or more")
-        if len(self.max_digits) != 3 or self.max_digits[0] < 1 or min(self.max_digits) < 0:
+        digits: tuple[int, ...] = self.max_digits
+        if len(digits) != 3 or digits[0] < 1 or min(digits) < 0:
             raise ValueError(
-                f"max_digits={self.max_digits!r}; expected (digits of the integer, at least 1; of the fraction; "
-                "of the exponent)"
+                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent)"
             )
         if self.max_string is not None and self.max_string < 0:
             raise ValueError(f"max_string={self.max_string}; expected None, 0 or more")
