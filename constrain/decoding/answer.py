@@ -72,6 +72,11 @@ class Answer:
             self.finish("length")
 
     @property
+    def finished(self) -> bool:
+        """Whether it has ended."""
+        return self.finish_reason is not None
+
+    @property
     def remaining(self) -> int:
         """How many tokens the answer may still have, the end token counted."""
         return self.job.budget - len(self.tokens)
@@ -86,16 +91,20 @@ class Answer:
         if self._compiled is None or not self.job.options.forced:
             return []
         accepted: list[int] = []
-        while self.finish_reason is None and (run := self._forced_run(self._compiled)):
-            for token in run:
-                accepted.append(token)
-                self._forced += 1
-                if self.job.options.logprobs is not None:
-                    self._unscored.append(token)
-                self._accept(token)
-                if self.finish_reason is not None:
-                    break
+        while not self.finished and (run := self._forced_run(self._compiled)):
+            accepted += self._append_run(run)
         return accepted
+
+    def _append_run(self, run: list[int]) -> list[int]:
+        """Append a forced run, up to a stop text inside it; return what was appended."""
+        for count, token in enumerate(run):
+            if self.finished:
+                return run[:count]
+            self._forced += 1
+            if self.job.options.logprobs is not None:
+                self._unscored.append(token)
+            self._accept(token)
+        return run
 
     def _forced_run(self, compiled: CompiledGrammar) -> list[int]:
         began = time.perf_counter()
