@@ -46,7 +46,9 @@ class CompiledGrammar:
 
     def __init__(self, grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
         from constrain.automata.machine import Machine
+        from constrain.automata.warmup import warm
 
+        warm()
         began = time.perf_counter()
         ir.verify(grammar)
         self.grammar = grammar

@@ -29,6 +29,7 @@ from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
 from constrain.automata.token_trie import token_trie
 from constrain.automata.utf8 import char_class
 from constrain.errors import LimitExceededError
+from constrain.kernels.machine.layout import STATE_WIDTH as _STATE_WIDTH
 from constrain.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ CONTINUES = 2
 # Columns of `states`.
 FLAGS, ROW, EXITS, NUM_EXITS = range(4)
 _UNKNOWN = -1
+STATE_WIDTH = int(_STATE_WIDTH)
 _MAX_STATES_OF_ONE_LEXICON = 1 << 17
 
 
@@ -54,7 +56,7 @@ class Lexicon:
     Attributes:
         delta: int32[capacity, 256], next state by byte; -1 where the row has not been made.
         rows: int32[capacity, words], inside rows.
-        arena: int32 sections: `states` (4 ints each: flags, index into `rows` or -1, offset and count in `exits`),
+        arena: int32 sections: `states` (flags, index into `rows` or -1, offset and count in `exits`, first bytes),
             `literals`, `trie` (4 ints a node, see `byte_trie`), `exits` (nodes of the vocabulary's trie at which a
             terminal may end).
     """
@@ -73,7 +75,7 @@ class Lexicon:
         self.lock = threading.RLock()
         self.table = RegexTable(vocabulary.spellable, limits)
         self.limits = limits
-        self.arena = Arena({"states": 256, "literals": 1024, "trie": 4, "exits": 1024})
+        self.arena = Arena({"states": 64 * STATE_WIDTH, "literals": 1024, "trie": 4, "exits": 1024})
         self.delta = np.full((64, 256), _UNKNOWN, dtype=np.int32)
         self.delta[:2] = 0
         self.states[:] = _UNKNOWN
@@ -94,8 +96,8 @@ class Lexicon:
 
     @property
     def states(self) -> npt.NDArray[np.int32]:
-        """Return int32[capacity, 4], a view of the arena."""
-        return self.arena["states"].reshape(-1, 4)
+        """Return int32[capacity, STATE_WIDTH], a view of the arena."""
+        return self.arena["states"].reshape(-1, STATE_WIDTH)
 
     @property
     def is_full(self) -> bool:
@@ -235,7 +237,7 @@ class Lexicon:
         if state == len(self.delta):
             more = len(self.delta)
             self.delta = np.concatenate((self.delta, np.full((more, 256), _UNKNOWN, dtype=np.int32)))
-            self.arena.reserve("states", 8 * more)
+            self.arena.reserve("states", 2 * more * STATE_WIDTH)
             self.states[more:] = _UNKNOWN
         self.num_states += 1
         self._expressions.append(expression)
@@ -248,6 +250,7 @@ class Lexicon:
         row = np.zeros(256, dtype=np.int32)
         for mask, to in self.table.row(self._expressions[state]):
             row[_members(mask)] = self.state(to)
+        self.states[state, 4:] = np.packbits(row != 0, bitorder="little").view(np.int32)
         # Written last and at once: kernels of other threads read `delta` without the lock.
         self.delta[state] = row
 

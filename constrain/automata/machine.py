@@ -219,7 +219,7 @@ class Machine:
                         front = (self.delta,)
                     elif lexer == "m":
                         front = (self.delta, self.lexicon.blob, self.rows)
-                    result = int(function(self._tables(workspace), *front, *arguments))
+                    result = int(function(*self._tables(workspace), *front, *arguments))
                     if result != kernel.NEED:
                         return result
                     self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
@@ -255,8 +255,12 @@ class Machine:
         arena = self._arena
         arena.reserve("objects", 2 * arena.capacity("objects"))
         arena.reserve("hash", 2 * arena.capacity("hash"))
-        arena["hash"][:] = 0
-        kernel.rehash(self._tables(Workspace(0)))
+        self.rebuild_hash()
+
+    def rebuild_hash(self) -> None:
+        """Fill the hash table anew from the objects."""
+        self._arena["hash"][:] = 0
+        kernel.rehash(*self._tables(Workspace(0)))
 
     def _make_inside(self, state: int, workspace: Workspace) -> None:
         """Walk the vocabulary once from an expression's state."""
@@ -272,7 +276,7 @@ class Machine:
             header[at.H_EXIT_COUNT] = lexicon.num_exits
             while True:
                 tables = (header, workspace.arena.array, lexicon.arena.array, lexicon.token_array)
-                if kernel.inside(tables, lexicon.delta, state, lexicon.rows, index) != kernel.NEED:
+                if kernel.inside(*tables, lexicon.delta, state, lexicon.rows, index) != kernel.NEED:
                     break
                 if header[at.H_CODE] == at.NEED_ROW:
                     lexicon.expand(int(header[at.H_ARG]))

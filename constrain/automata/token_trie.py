@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -77,7 +78,8 @@ class TokenTrie:
 
     def token_ids(self, node: int) -> list[int]:
         """Return the ids whose bytes end exactly at a node."""
-        return self.order[self.nodes[node, LO] : self.nodes[node + 1, LO]].tolist()
+        found: list[int] = self.order[self.nodes[node, LO] : self.nodes[node + 1, LO]].tolist()
+        return found
 
 
 def token_trie(vocabulary: Vocabulary) -> TokenTrie:
@@ -198,7 +200,8 @@ def _concatenated(data: npt.NDArray[np.uint8], starts: Longs, lengths: Longs) ->
     """Return the slices of `data` one after another."""
     places = np.cumsum(lengths) - lengths
     index = np.arange(int(lengths.sum())) + np.repeat(starts - places, lengths)
-    return data[index]
+    found: npt.NDArray[np.uint8] = data[index]
+    return found
 
 
 def _ends(depth: Ints) -> Ints:
@@ -210,7 +213,7 @@ def _ends(depth: Ints) -> Ints:
     by_depth = np.argsort(depth, kind="stable").astype(np.int32)
     bounds = np.cumsum(np.bincount(depth))
     above = by_depth[: bounds[0]]  # the root
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds.tolist()):
         level = by_depth[start:stop]
         parents = above[np.searchsorted(above, level, side="right") - 1]
         following = np.append(level[1:], np.int32(len(depth)))

@@ -74,10 +74,14 @@ from constrain.kernels.machine.layout import (
     O_A,
     O_B,
     O_C,
+    O_FIRST,
     O_LENGTH,
     O_OFFSET,
     O_TAG,
+    STATE_WIDTH,
+    S_FIRST,
     TAG_BRANCH,
+    TAG_BYTES,
     TAG_CONFIG,
     TAG_KERNEL,
     TAG_KEY,
@@ -112,17 +116,15 @@ START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = 
 
 
 @_inner
-def _need(T: Any, code: Any, argument: Any) -> Any:
-    M = T[0]
+def _need(M: Any, W: Any, L: Any, V: Any, code: Any, argument: Any) -> Any:
     M[H_CODE] = code
     M[H_ARG] = argument
     return NEED
 
 
 @_inner
-def _intern(T: Any, tag: Any, buffer: Any, offset: Any, count: Any, create: Any) -> Any:
+def _intern(M: Any, W: Any, L: Any, V: Any, tag: Any, buffer: Any, offset: Any, count: Any, create: Any) -> Any:
     """Return the object with this content; FAIL if there is none and `create` is false."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     table = np.int64(M[AT_HASH])
@@ -149,10 +151,10 @@ def _intern(T: Any, tag: Any, buffer: Any, offset: Any, count: Any, create: Any)
         return FAIL
     new = np.int64(M[H_OBJECTS])
     if (new + 1) * OBJECT_WIDTH > np.int64(M[CAP_OBJECTS]) or 2 * new > np.int64(M[CAP_HASH]):
-        return _need(T, GROW_OBJECTS, new)
+        return _need(M, W, L, V, GROW_OBJECTS, new)
     top = np.int64(M[H_POOL])
     if top + count > np.int64(M[CAP_POOL]):
-        return _need(T, GROW_POOL, count)
+        return _need(M, W, L, V, GROW_POOL, count)
     for i in range(count):
         M[pool + top + i] = buffer[offset + i]
     M[H_POOL] = top + count
@@ -164,26 +166,25 @@ def _intern(T: Any, tag: Any, buffer: Any, offset: Any, count: Any, create: Any)
     M[objects + base + O_A] = -1
     M[objects + base + O_B] = 0
     M[objects + base + O_C] = 0
+    M[objects + base + O_FIRST] = 0
     M[table + slot] = new
     return new
 
 
 @_inner
-def _intern_small(T: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any) -> Any:
-    W = T[1]
+def _intern_small(M: Any, W: Any, L: Any, V: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any) -> Any:
     scratch = np.int64(W[AT_SCRATCH])
     at = SMALL * (np.int64(W[CAP_SCRATCH]) // 5)
     W[scratch + at] = a
     W[scratch + at + 1] = b
     W[scratch + at + 2] = c
     W[scratch + at + 3] = d
-    return _intern(T, tag, W, scratch + at, count, create)
+    return _intern(M, W, L, V, tag, W, scratch + at, count, create)
 
 
 @_inner
-def _contains(T: Any, tree: Any, element: Any) -> Any:
+def _contains(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
     """Is `element` in the set `tree` (0 is the empty set; hash-consed little-endian Patricia tree)?"""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     while tree != 0:
@@ -199,15 +200,14 @@ def _contains(T: Any, tree: Any, element: Any) -> Any:
 
 
 @_inner
-def _insert(T: Any, tree: Any, element: Any) -> Any:
+def _insert(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
     """Return the set with `element` added."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
     path = SMALL * (np.int64(W[CAP_SCRATCH]) // 5) + 8
     depth = ZERO
-    made = _intern_small(T, TAG_LEAF, element, ZERO, ZERO, ZERO, ONE, YES)
+    made = _intern_small(M, W, L, V, TAG_LEAF, element, ZERO, ZERO, ZERO, ONE, YES)
     if made < 0:
         return made
     while tree != 0:
@@ -228,18 +228,17 @@ def _insert(T: Any, tree: Any, element: Any) -> Any:
             differ = (element & (bit - 1)) ^ prefix
         low = differ & -differ
         if (element & low) == 0:
-            made = _intern_small(T, TAG_BRANCH, element & (low - 1), low, made, tree, np.int64(4), YES)
+            made = _intern_small(M, W, L, V, TAG_BRANCH, element & (low - 1), low, made, tree, np.int64(4), YES)
         else:
-            made = _intern_small(T, TAG_BRANCH, element & (low - 1), low, tree, made, np.int64(4), YES)
+            made = _intern_small(M, W, L, V, TAG_BRANCH, element & (low - 1), low, tree, made, np.int64(4), YES)
         if made < 0:
             return made
         break
-    return _rebuild(T, path, depth, made, element)
+    return _rebuild(M, W, L, V, path, depth, made, element)
 
 
 @_inner
-def _rebuild(T: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
-    M, W = T[0], T[1]
+def _rebuild(M: Any, W: Any, L: Any, V: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -248,25 +247,24 @@ def _rebuild(T: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
         at = M[objects + np.int64(W[scratch + path + depth]) * OBJECT_WIDTH + O_OFFSET]
         prefix, bit = np.int64(M[pool + at]), np.int64(M[pool + at + 1])
         if (element & bit) == 0:
-            made = _intern_small(T, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES)
+            made = _intern_small(M, W, L, V, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES)
         else:
-            made = _intern_small(T, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES)
+            made = _intern_small(M, W, L, V, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES)
         if made < 0:
             return made
     return made
 
 
 @_inner
-def _with_registers(T: Any, tree: Any, c0: Any, c1: Any, c2: Any) -> Any:
+def _with_registers(M: Any, W: Any, L: Any, V: Any, tree: Any, c0: Any, c1: Any, c2: Any) -> Any:
     if tree == 0 and c0 == 0 and c1 == 0 and c2 == 0:
         return 0
-    return _intern_small(T, TAG_REGISTERS, tree, c0, c1, c2, np.int64(4), YES)
+    return _intern_small(M, W, L, V, TAG_REGISTERS, tree, c0, c1, c2, np.int64(4), YES)
 
 
 @_inner
-def _apply(T: Any, operation: Any, value: Any, registers: Any) -> Any:
+def _apply(M: Any, W: Any, L: Any, V: Any, operation: Any, value: Any, registers: Any) -> Any:
     """Return the registers after an operation, FAIL if it forbids going on."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     code, slot = operation & 255, operation >> 8
@@ -280,9 +278,9 @@ def _apply(T: Any, operation: Any, value: Any, registers: Any) -> Any:
     if code == OP_AT_LEAST:
         return registers if counter >= value else FAIL
     if code == OP_MARKED:
-        return registers if _contains(T, tree, 2 * value) else FAIL
+        return registers if _contains(M, W, L, V, tree, 2 * value) else FAIL
     if code == OP_UNMARKED:
-        return FAIL if _contains(T, tree, 2 * value) else registers
+        return FAIL if _contains(M, W, L, V, tree, 2 * value) else registers
     if code == OP_ADD:
         counter += value
         if slot == 0:
@@ -292,15 +290,15 @@ def _apply(T: Any, operation: Any, value: Any, registers: Any) -> Any:
         else:
             c2 = counter
     elif code == OP_MARK:
-        if _contains(T, tree, 2 * value):
+        if _contains(M, W, L, V, tree, 2 * value):
             return FAIL
-        tree = _insert(T, tree, 2 * value)
+        tree = _insert(M, W, L, V, tree, 2 * value)
         if tree < 0:
             return tree
     elif code == OP_INSERT:
         # Front ends insert once, when the rule is entered; `value` is the whole set, made in advance.
         tree = value
-    return _with_registers(T, tree, c0, c1, c2)
+    return _with_registers(M, W, L, V, tree, c0, c1, c2)
 
 
 @_inner
@@ -349,9 +347,8 @@ def _unique(buffer: Any, offset: Any, count: Any, width: Any) -> Any:
 
 
 @_inner
-def _build(T: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: Any) -> Any:
+def _build(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: Any) -> Any:
     """Append an item to the kernel being built; an item that can only return is replaced by what it returns to."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     graph = np.int64(M[AT_GRAPH])
@@ -363,13 +360,13 @@ def _build(T: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: 
             base = kernel * OBJECT_WIDTH
             at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
             if 3 * count + items > room:
-                return _need(T, GROW_SCRATCH, items)
+                return _need(M, W, L, V, GROW_SCRATCH, items)
             for i in range(items):
                 W[scratch + start + 3 * count + i] = M[pool + at + i]
             return count + items // 3
         node, registers = END_NODE, ZERO
     if 3 * count + 3 > room:
-        return _need(T, GROW_SCRATCH, np.int64(3))
+        return _need(M, W, L, V, GROW_SCRATCH, np.int64(3))
     W[scratch + start + 3 * count] = node
     W[scratch + start + 3 * count + 1] = kernel
     W[scratch + start + 3 * count + 2] = registers
@@ -377,20 +374,18 @@ def _build(T: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: 
 
 
 @_inner
-def _built(T: Any, count: Any) -> Any:
+def _built(M: Any, W: Any, L: Any, V: Any, count: Any) -> Any:
     """Intern the kernel that was built."""
-    W = T[1]
     scratch = np.int64(W[AT_SCRATCH])
     start = BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
     _sort(W, scratch + start, count, np.int64(3))
     count = _unique(W, scratch + start, count, np.int64(3))
-    return _intern(T, TAG_KERNEL, W, scratch + start, 3 * count, YES)
+    return _intern(M, W, L, V, TAG_KERNEL, W, scratch + start, 3 * count, YES)
 
 
 @_inner
-def _union(T: Any, first: Any, second: Any) -> Any:
+def _union(M: Any, W: Any, L: Any, V: Any, first: Any, second: Any) -> Any:
     """Return the kernel with the items of both."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -404,17 +399,16 @@ def _union(T: Any, first: Any, second: Any) -> Any:
         base = (first if which == 0 else second) * OBJECT_WIDTH
         at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
         if count + items > room:
-            return _need(T, GROW_SCRATCH, items)
+            return _need(M, W, L, V, GROW_SCRATCH, items)
         for i in range(items):
             W[scratch + BUILD * room + count + i] = M[pool + at + i]
         count += items
-    return _built(T, count // 3)
+    return _built(M, W, L, V, count // 3)
 
 
 @_inner
-def _capture(T: Any, kernel: Any, element: Any) -> Any:
+def _capture(M: Any, W: Any, L: Any, V: Any, kernel: Any, element: Any) -> Any:
     """Return the kernel after a key with this text, 0 if its text may not come (again)."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
@@ -426,31 +420,30 @@ def _capture(T: Any, kernel: Any, element: Any) -> Any:
         if registers != 0:
             where = M[objects + registers * OBJECT_WIDTH + O_OFFSET]
             tree, c0, c1, c2 = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2]), np.int64(M[pool + where + 3])
-        if _contains(T, tree, NEW_ELEMENT):
+        if _contains(M, W, L, V, tree, NEW_ELEMENT):
             M[H_UNSURE] = 1
-        if _contains(T, tree, element):
+        if _contains(M, W, L, V, tree, element):
             continue
-        tree = _insert(T, tree, element)
+        tree = _insert(M, W, L, V, tree, element)
         if tree < 0:
             return tree
-        registers = _with_registers(T, tree, c0, c1, c2)
+        registers = _with_registers(M, W, L, V, tree, c0, c1, c2)
         if registers < 0:
             return registers
-        count = _build(T, count, np.int64(M[pool + at + i]), np.int64(M[pool + at + i + 1]), registers, YES)
+        count = _build(M, W, L, V, count, np.int64(M[pool + at + i]), np.int64(M[pool + at + i + 1]), registers, YES)
         if count < 0:
             return count
-    return _built(T, count) if count > 0 else 0
+    return _built(M, W, L, V, count) if count > 0 else 0
 
 
 @_inner
-def _push_item(T: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
-    W = T[1]
+def _push_item(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
     scratch = np.int64(W[AT_SCRATCH])
     for i in range(0, 3 * count, 3):
         if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
             return count
     if 3 * count + 3 > np.int64(W[CAP_SCRATCH]) // 5:
-        return _need(T, GROW_SCRATCH, np.int64(3))
+        return _need(M, W, L, V, GROW_SCRATCH, np.int64(3))
     W[scratch + 3 * count] = node
     W[scratch + 3 * count + 1] = kernel
     W[scratch + 3 * count + 2] = registers
@@ -458,26 +451,24 @@ def _push_item(T: Any, count: Any, node: Any, kernel: Any, registers: Any) -> An
 
 
 @_inner
-def _push_kernel(T: Any, count: Any, kernel: Any) -> Any:
-    M = T[0]
+def _push_kernel(M: Any, W: Any, L: Any, V: Any, count: Any, kernel: Any) -> Any:
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
     at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
     for i in range(at, at + items, 3):
-        count = _push_item(T, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2]))
+        count = _push_item(M, W, L, V, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2]))
         if count < 0:
             return count
     return count
 
 
 @_inner
-def _push_record(T: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-    W = T[1]
+def _push_record(M: Any, W: Any, L: Any, V: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     if 5 * count + 5 > room:
-        return _need(T, GROW_SCRATCH, np.int64(5))
+        return _need(M, W, L, V, GROW_SCRATCH, np.int64(5))
     at = region * room + 5 * count
     W[scratch + at] = a
     W[scratch + at + 1] = b
@@ -488,13 +479,12 @@ def _push_record(T: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any
 
 
 @_inner
-def _close(T: Any, kernel: Any) -> Any:
+def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
     """Make the edges of a kernel: which terminals may come next and which kernel follows each.
 
     Items that call the same rule share one return kernel. A rule called again later in the same closure, from items
     not seen before, gets a second return kernel; that is exact, only less shared.
     """
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     graph = np.int64(M[AT_GRAPH])
     rules = np.int64(M[AT_RULES])
@@ -502,7 +492,7 @@ def _close(T: Any, kernel: Any) -> Any:
     if M[objects + kernel * OBJECT_WIDTH + O_A] >= 0:
         return 0
     room = np.int64(W[CAP_SCRATCH]) // 5
-    items = _push_kernel(T, ZERO, kernel)
+    items = _push_kernel(M, W, L, V, ZERO, kernel)
     if items < 0:
         return items
     terms, calls, done, accepting = ZERO, ZERO, ZERO, ZERO
@@ -514,24 +504,24 @@ def _close(T: Any, kernel: Any) -> Any:
                 if back == TOP:
                     accepting = ONE
                 else:
-                    items = _push_kernel(T, items, back)
+                    items = _push_kernel(M, W, L, V, items, back)
                     if items < 0:
                         return items
             for e in range(M[graph + node + 1]):
                 at = node + 2 + 4 * e
                 kind, a, b, target = np.int64(M[graph + at]), np.int64(M[graph + at + 1]), np.int64(M[graph + at + 2]), np.int64(M[graph + at + 3])
                 if kind == EDGE_EMPTY:
-                    items = _push_item(T, items, target, back, registers)
+                    items = _push_item(M, W, L, V, items, target, back, registers)
                 elif kind == EDGE_TERMINAL:
-                    terms = _push_record(T, TERMS, terms, a, b, target, back, registers)
+                    terms = _push_record(M, W, L, V, TERMS, terms, a, b, target, back, registers)
                 elif kind == EDGE_CALL:
-                    calls = _push_record(T, CALLS, calls, a, ZERO, target, back, registers)
+                    calls = _push_record(M, W, L, V, CALLS, calls, a, ZERO, target, back, registers)
                 else:
-                    after = _apply(T, a, b, registers)
+                    after = _apply(M, W, L, V, a, b, registers)
                     if after == NEED:
                         return after
                     if after >= 0:
-                        items = _push_item(T, items, target, back, after)
+                        items = _push_item(M, W, L, V, items, target, back, after)
                 if items < 0 or terms < 0 or calls < 0:
                     return NEED
         rule = np.int64(-1)
@@ -541,25 +531,24 @@ def _close(T: Any, kernel: Any) -> Any:
             if W[scratch + at + 1] == 0 and (rule < 0 or W[scratch + at] == rule):
                 rule = np.int64(W[scratch + at])
                 W[scratch + at + 1] = 1
-                count = _build(T, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), YES)
+                count = _build(M, W, L, V, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), YES)
                 if count < 0:
                     return count
         if rule < 0:
             break
         if M[rules + rule] < 0:
-            return _need(T, NEED_RULE, rule)
-        back = _built(T, count)
+            return _need(M, W, L, V, NEED_RULE, rule)
+        back = _built(M, W, L, V, count)
         if back < 0:
             return back
-        items = _push_item(T, items, np.int64(M[rules + rule]), back, ZERO)
+        items = _push_item(M, W, L, V, items, np.int64(M[rules + rule]), back, ZERO)
         if items < 0:
             return items
-    return _write_edges(T, kernel, terms, accepting)
+    return _write_edges(M, W, L, V, kernel, terms, accepting)
 
 
 @_inner
-def _write_edges(T: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
-    M, W = T[0], T[1]
+def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     scratch = np.int64(W[AT_SCRATCH])
@@ -568,7 +557,7 @@ def _write_edges(T: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
     _sort(W, scratch + start, terms, np.int64(5))
     first = np.int64(M[H_EDGES])
     if first + 2 * terms > np.int64(M[CAP_EDGES]):
-        return _need(T, GROW_EDGES, 2 * terms)
+        return _need(M, W, L, V, GROW_EDGES, 2 * terms)
     made, i = ZERO, ZERO
     while i < terms:
         at = start + 5 * i
@@ -576,15 +565,15 @@ def _write_edges(T: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
         count = ZERO
         while i < terms and W[scratch + start + 5 * i] == state and W[scratch + start + 5 * i + 1] == is_key:
             at = start + 5 * i
-            count = _build(T, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), is_key == 0)
+            count = _build(M, W, L, V, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), is_key == 0)
             if count < 0:
                 return count
             i += 1
-        target = _built(T, count)
+        target = _built(M, W, L, V, count)
         if target < 0:
             return target
         if is_key:
-            key = _intern_small(T, TAG_KEY, state, ZERO, START, ZERO, np.int64(3), YES)
+            key = _intern_small(M, W, L, V, TAG_KEY, state, ZERO, START, ZERO, np.int64(3), YES)
             if key < 0:
                 return key
             state = KEY_BASE + key
@@ -612,14 +601,13 @@ def _child(array: Any, nodes: Any, node: Any, byte: Any) -> Any:
 
 
 @_inner
-def _lex(T: Any, delta: Any, state: Any, byte: Any) -> Any:
+def _lex(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, byte: Any) -> Any:
     """Return the lexer state after a byte (0: dead), for all states but keys."""
-    L = T[2]
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
         after = np.int64(delta[state, byte])
-        return after if after >= 0 else _need(T, NEED_ROW, state)
+        return after if after >= 0 else _need(M, W, L, V, NEED_ROW, state)
     if state < TRIE_BASE:
         at = state - LITERAL_BASE
         if L[literals + at] != byte:
@@ -630,12 +618,11 @@ def _lex(T: Any, delta: Any, state: Any, byte: Any) -> Any:
 
 
 @_inner
-def _flags(T: Any, state: Any) -> Any:
-    L = T[2]
+def _flags(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
     states = np.int64(L[AT_STATES])
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
-        return L[states + 4 * state]
+        return L[states + STATE_WIDTH * state]
     if state < TRIE_BASE:
         return CONTINUES
     node = state - TRIE_BASE
@@ -644,41 +631,41 @@ def _flags(T: Any, state: Any) -> Any:
 
 
 @_inner
-def _append_byte(T: Any, text: Any, byte: Any, create: Any) -> Any:
+def _append_byte(M: Any, W: Any, L: Any, V: Any, text: Any, byte: Any, create: Any) -> Any:
     """Return text + byte; FAIL for a text that no one has interned, when `create` is false."""
-    return FAIL if text == FAIL else _intern_small(T, TAG_TEXT, text, byte, ZERO, ZERO, np.int64(2), create)
+    return FAIL if text == FAIL else _intern_small(M, W, L, V, TAG_TEXT, text, byte, ZERO, ZERO, np.int64(2), create)
 
 
 @_inner
-def _append_char(T: Any, text: Any, code: Any, create: Any) -> Any:
+def _append_char(M: Any, W: Any, L: Any, V: Any, text: Any, code: Any, create: Any) -> Any:
     if code < 0x80:
-        return _append_byte(T, text, code, create)
+        return _append_byte(M, W, L, V, text, code, create)
     if code < 0x800:
-        text = _append_byte(T, text, 0xC0 | (code >> 6), create)
+        text = _append_byte(M, W, L, V, text, 0xC0 | (code >> 6), create)
     else:
         if code < 0x10000:
-            text = _append_byte(T, text, 0xE0 | (code >> 12), create)
+            text = _append_byte(M, W, L, V, text, 0xE0 | (code >> 12), create)
         else:
-            text = _append_byte(T, text, 0xF0 | (code >> 18), create)
+            text = _append_byte(M, W, L, V, text, 0xF0 | (code >> 18), create)
             if text == NEED:
                 return text
-            text = _append_byte(T, text, 0x80 | ((code >> 12) & 63), create)
+            text = _append_byte(M, W, L, V, text, 0x80 | ((code >> 12) & 63), create)
         if text == NEED:
             return text
-        text = _append_byte(T, text, 0x80 | ((code >> 6) & 63), create)
+        text = _append_byte(M, W, L, V, text, 0x80 | ((code >> 6) & 63), create)
     if text == NEED:
         return text
-    return _append_byte(T, text, 0x80 | (code & 63), create)
+    return _append_byte(M, W, L, V, text, 0x80 | (code & 63), create)
 
 
 @_inner
-def _decode(T: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
+def _decode(M: Any, W: Any, L: Any, V: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
     """Return (text, escape) after one more byte of a JSON string literal, which the lexer has found to be right."""
     mode, value = escape & 15, escape >> 4
     if mode == PLAIN:
         if byte == 92:
             return text, BACKSLASH
-        return (text if byte == 34 else _append_byte(T, text, byte, create)), PLAIN
+        return (text if byte == 34 else _append_byte(M, W, L, V, text, byte, create)), PLAIN
     if mode == START:
         return text, PLAIN
     if mode == BACKSLASH:
@@ -695,7 +682,7 @@ def _decode(T: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
             code = 13
         elif byte == 116:
             code = 9
-        return _append_byte(T, text, code, create), PLAIN
+        return _append_byte(M, W, L, V, text, code, create), PLAIN
     if mode == WANT_BACKSLASH or mode == WANT_U:
         return text, (mode + 1) | (value << 4)
     digit = byte - 48 if byte < 58 else (byte | 32) - 87
@@ -703,61 +690,59 @@ def _decode(T: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
     if mode == HEX_LAST:
         if 0xD800 <= value < 0xDC00:
             return text, WANT_BACKSLASH | ((value - 0xD800) << 4)
-        return _append_char(T, text, value, create), PLAIN
+        return _append_char(M, W, L, V, text, value, create), PLAIN
     if mode == LOW_LAST:
         code = 0x10000 + ((value >> 16) << 10) + ((value & 0xFFFF) - 0xDC00)
-        return _append_char(T, text, code, create), PLAIN
+        return _append_char(M, W, L, V, text, code, create), PLAIN
     return text, (mode + 1) | (value << 4)
 
 
 @_inner
-def _enter(T: Any, at: Any, kernel: Any) -> Any:
+def _enter(M: Any, W: Any, L: Any, V: Any, at: Any, kernel: Any) -> Any:
     """Add a kernel to those entered in the frame at `at`."""
-    W = T[1]
     walk = np.int64(W[AT_WALK])
-    both = _union(T, np.int64(W[walk + at + 1]), kernel)
+    both = _union(M, W, L, V, np.int64(W[walk + at + 1]), kernel)
     if both > 0:
         W[walk + at + 1] = both
     return both
 
 
 @_inner
-def _feed(T: Any, delta: Any, state: Any, kernel: Any, byte: Any, at: Any) -> Any:
+def _feed(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, byte: Any, at: Any) -> Any:
     """Advance one pair by one byte and add what comes of it to the frame at `at`."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
     if state >= KEY_BASE:
         where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
         inner, text, escape = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2])
-        inner = _lex(T, delta, inner, byte)
+        inner = _lex(M, W, L, V, delta, inner, byte)
         if inner <= 0:
             return inner
-        text, escape = _decode(T, text, escape, byte, YES)
+        text, escape = _decode(M, W, L, V, text, escape, byte, YES)
         if text < 0:
             return text
-        if _flags(T, inner) & ACCEPTS:
-            kernel = _capture(T, kernel, 2 * text + 1)
-            return _enter(T, at, kernel) if kernel > 0 else kernel
-        state = _intern_small(T, TAG_KEY, inner, text, escape, ZERO, np.int64(3), YES)
+        if _flags(M, W, L, V, inner) & ACCEPTS:
+            kernel = _capture(M, W, L, V, kernel, 2 * text + 1)
+            return _enter(M, W, L, V, at, kernel) if kernel > 0 else kernel
+        state = _intern_small(M, W, L, V, TAG_KEY, inner, text, escape, ZERO, np.int64(3), YES)
         if state < 0:
             return state
         state += KEY_BASE
     else:
-        state = _lex(T, delta, state, byte)
+        state = _lex(M, W, L, V, delta, state, byte)
         if state <= 0:
             return state
-        flags = _flags(T, state)
+        flags = _flags(M, W, L, V, state)
         if flags & ACCEPTS:
-            status = _enter(T, at, kernel)
+            status = _enter(M, W, L, V, at, kernel)
             if status < 0:
                 return status
         if not flags & CONTINUES:
             return 0
     count = np.int64(W[walk + at])
     if count >= PAIRS:
-        return _need(T, GROW_WALK, ZERO)
+        return _need(M, W, L, V, GROW_WALK, ZERO)
     W[walk + at + 2 + 2 * count] = state
     W[walk + at + 3 + 2 * count] = kernel
     W[walk + at] = count + 1
@@ -765,9 +750,8 @@ def _feed(T: Any, delta: Any, state: Any, kernel: Any, byte: Any, at: Any) -> An
 
 
 @_inner
-def _step(T: Any, delta: Any, source: Any, target: Any, byte: Any) -> Any:
+def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, byte: Any) -> Any:
     """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: something is."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
@@ -776,29 +760,28 @@ def _step(T: Any, delta: Any, source: Any, target: Any, byte: Any) -> Any:
     W[walk + to + 1] = 0
     entered = np.int64(W[walk + at + 1])
     if entered:
-        status = _close(T, entered)
+        status = _close(M, W, L, V, entered)
         if status < 0:
             return status
         first, count = np.int64(M[objects + entered * OBJECT_WIDTH + O_A]), np.int64(M[objects + entered * OBJECT_WIDTH + O_B])
         for i in range(first, first + 2 * count, 2):
-            status = _feed(T, delta, np.int64(M[edges + i]), np.int64(M[edges + i + 1]), byte, to)
+            status = _feed(M, W, L, V, delta, np.int64(M[edges + i]), np.int64(M[edges + i + 1]), byte, to)
             if status < 0:
                 return status
     for i in range(at + 2, at + 2 + 2 * np.int64(W[walk + at]), 2):
-        status = _feed(T, delta, np.int64(W[walk + i]), np.int64(W[walk + i + 1]), byte, to)
+        status = _feed(M, W, L, V, delta, np.int64(W[walk + i]), np.int64(W[walk + i + 1]), byte, to)
         if status < 0:
             return status
     if W[walk + to] > 1:
-        status = _merge_pairs(T, to)
+        status = _merge_pairs(M, W, L, V, to)
         if status < 0:
             return status
     return 1 if W[walk + to] > 0 or W[walk + to + 1] > 0 else 0
 
 
 @_inner
-def _merge_pairs(T: Any, at: Any) -> Any:
+def _merge_pairs(M: Any, W: Any, L: Any, V: Any, at: Any) -> Any:
     """Sort the pairs of a frame and unite the kernels of equal lexer states."""
-    W = T[1]
     walk = np.int64(W[AT_WALK])
     count = np.int64(W[walk + at])
     _sort(W, walk + at + 2, count, np.int64(2))
@@ -806,7 +789,7 @@ def _merge_pairs(T: Any, at: Any) -> Any:
     for i in range(count):
         state, kernel = np.int64(W[walk + at + 2 + 2 * i]), np.int64(W[walk + at + 3 + 2 * i])
         if kept > 0 and W[walk + at + 2 * kept] == state:
-            kernel = _union(T, np.int64(W[walk + at + 1 + 2 * kept]), kernel)
+            kernel = _union(M, W, L, V, np.int64(W[walk + at + 1 + 2 * kept]), kernel)
             if kernel < 0:
                 return kernel
             W[walk + at + 1 + 2 * kept] = kernel
@@ -819,9 +802,8 @@ def _merge_pairs(T: Any, at: Any) -> Any:
 
 
 @_inner
-def _load(T: Any, state: Any, frame: Any) -> Any:
+def _load(M: Any, W: Any, L: Any, V: Any, state: Any, frame: Any) -> Any:
     """Put the configuration of a state into a frame."""
-    M, W = T[0], T[1]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
@@ -841,9 +823,8 @@ def _load(T: Any, state: Any, frame: Any) -> Any:
 
 
 @_inner
-def _store(T: Any, frame: Any) -> Any:
+def _store(M: Any, W: Any, L: Any, V: Any, frame: Any) -> Any:
     """Intern the configuration of a frame."""
-    W = T[1]
     scratch = np.int64(W[AT_SCRATCH])
     walk = np.int64(W[AT_WALK])
     room = np.int64(W[CAP_SCRATCH]) // 5
@@ -851,20 +832,19 @@ def _store(T: Any, frame: Any) -> Any:
     at = frame * FRAME
     length = ZERO
     if 2 * np.int64(W[walk + at]) + 2 > room:
-        return _need(T, GROW_SCRATCH, np.int64(2))
+        return _need(M, W, L, V, GROW_SCRATCH, np.int64(2))
     if W[walk + at + 1]:
         W[scratch + start] = 0
         W[scratch + start + 1] = W[walk + at + 1]
         length = 2
     for i in range(2 * np.int64(W[walk + at])):
         W[scratch + start + length + i] = W[walk + at + 2 + i]
-    return _intern(T, TAG_CONFIG, W, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
+    return _intern(M, W, L, V, TAG_CONFIG, W, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
 
 
 @_inner
-def _set_tokens(T: Any, node: Any, out: Any, row: Any) -> Any:
+def _set_tokens(M: Any, W: Any, L: Any, V: Any, node: Any, out: Any, row: Any) -> Any:
     """Set the bits of the tokens that end at a node of the vocabulary's trie."""
-    V = T[3]
     nodes = np.int64(V[AT_NODES])
     order = np.int64(V[AT_ORDER])
     for i in range(V[nodes + 4 * node + 3], V[nodes + 4 * node + 7]):
@@ -873,35 +853,105 @@ def _set_tokens(T: Any, node: Any, out: Any, row: Any) -> Any:
 
 
 @_inner
-def _exit(T: Any, delta: Any, node: Any, kernel: Any, out: Any, row: Any) -> Any:
+def _add_first(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) -> Any:
+    """Add the bytes that a terminal may begin with to the eight words of scratch at `at`."""
+    states = np.int64(L[AT_STATES])
+    literals = np.int64(L[AT_LITERALS])
+    trie = np.int64(L[AT_TRIE])
+    if state >= KEY_BASE:
+        state = np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]])
+    if state < LITERAL_BASE:
+        if delta[state, 0] < 0:
+            return _need(M, W, L, V, NEED_ROW, state)
+        for w in range(8):
+            W[at + w] |= L[states + STATE_WIDTH * state + S_FIRST + w]
+    elif state < TRIE_BASE:
+        byte = np.int64(L[literals + state - LITERAL_BASE])
+        W[at + (byte >> 5)] |= np.int32(1) << np.int32(byte & 31)
+    else:
+        child = state - TRIE_BASE + 1
+        end = np.int64(L[trie + 4 * (child - 1) + 2])
+        while child < end:
+            byte = np.int64(L[trie + 4 * child])
+            W[at + (byte >> 5)] |= np.int32(1) << np.int32(byte & 31)
+            child = np.int64(L[trie + 4 * child + 2])
+    return ZERO
+
+
+@_inner
+def _first_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, kernel: Any) -> Any:
+    """Return where in the pool the eight words lie that say which bytes may follow when `kernel` is entered."""
+    objects = np.int64(M[AT_OBJECTS])
+    pool = np.int64(M[AT_POOL])
+    edges = np.int64(M[AT_EDGES])
+    base = objects + kernel * OBJECT_WIDTH
+    found = np.int64(M[base + O_FIRST])
+    if found == 0:
+        status = _close(M, W, L, V, kernel)
+        if status < 0:
+            return status
+        at = np.int64(W[AT_SCRATCH]) + BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
+        for w in range(8):
+            W[at + w] = 0
+        first, count = np.int64(M[base + O_A]), np.int64(M[base + O_B])
+        for e in range(first, first + 2 * count, 2):
+            status = _add_first(M, W, L, V, delta, np.int64(M[edges + e]), at)
+            if status < 0:
+                return status
+        found = _intern(M, W, L, V, TAG_BYTES, W, at, np.int64(8), YES)
+        if found < 0:
+            return found
+        M[base + O_FIRST] = found
+    return pool + np.int64(M[objects + found * OBJECT_WIDTH + O_OFFSET])
+
+
+@_inner
+def _exit(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, kernel: Any, out: Any, row: Any) -> Any:
     """A terminal ends at a node of the vocabulary's trie: walk the tokens below it from `kernel`."""
-    M, W, V = T[0], T[1], T[3]
-    walk = np.int64(W[AT_WALK])
     nodes = np.int64(V[AT_NODES])
     end = np.int64(V[nodes + 4 * node + 2])
     if end == node + 1:
-        return 0
-    base = np.int64(V[nodes + 4 * node + 1])
-    W[walk] = 0
-    W[walk + 1] = kernel
+        return ZERO
+    allowed = _first_bytes(M, W, L, V, delta, kernel)
+    if allowed < 0:
+        return allowed
+    walk = np.int64(W[AT_WALK])
     i = node + 1
+    while i < end:
+        byte = np.int64(V[nodes + 4 * i])
+        after = np.int64(V[nodes + 4 * i + 2])
+        if (M[allowed + (byte >> 5)] >> (byte & 31)) & 1:
+            W[walk] = 0
+            W[walk + 1] = kernel
+            status = _descend(M, W, L, V, delta, i, out, row)
+            if status < 0:
+                return status
+        i = after
+    return ZERO
+
+
+@_inner
+def _descend(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, out: Any, row: Any) -> Any:
+    """Walk the subtree of a node, itself included, from the configuration in frame 0."""
+    nodes = np.int64(V[AT_NODES])
+    base = np.int64(V[nodes + 4 * node + 1]) - 1
+    i, end = node, np.int64(V[nodes + 4 * node + 2])
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1]) - base
         M[H_VISITED] += 1
-        status = _step(T, delta, depth - 1, depth, np.int64(V[nodes + 4 * i]))
+        status = _step(M, W, L, V, delta, depth - 1, depth, np.int64(V[nodes + 4 * i]))
         if status < 0:
             return status
         if status == 0:
             i = np.int64(V[nodes + 4 * i + 2])
         else:
-            _set_tokens(T, i, out, row)
+            _set_tokens(M, W, L, V, i, out, row)
             i += 1
-    return 0
+    return ZERO
 
 
 @_inner
-def _literal_mask(T: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
-    M, L, V = T[0], T[2], T[3]
+def _literal_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
     literals = np.int64(L[AT_LITERALS])
     nodes = np.int64(V[AT_NODES])
     at, node = state - LITERAL_BASE, ZERO
@@ -910,15 +960,14 @@ def _literal_mask(T: Any, delta: Any, state: Any, kernel: Any, out: Any, row: An
         M[H_VISITED] += 1
         if node == 0:
             return 0
-        _set_tokens(T, node, out, row)
+        _set_tokens(M, W, L, V, node, out, row)
         at += 1
-    return _exit(T, delta, node, kernel, out, row)
+    return _exit(M, W, L, V, delta, node, kernel, out, row)
 
 
 @_inner
-def _trie_mask(T: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
+def _trie_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
     """Descend the vocabulary's trie and the trie of a finite set side by side."""
-    M, W, L, V = T[0], T[1], T[2], T[3]
     scratch = np.int64(W[AT_SCRATCH])
     trie = np.int64(L[AT_TRIE])
     nodes = np.int64(V[AT_NODES])
@@ -933,10 +982,10 @@ def _trie_mask(T: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) 
         if child == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
-        _set_tokens(T, i, out, row)
+        _set_tokens(M, W, L, V, i, out, row)
         W[scratch + stack - depth] = child
         if L[trie + 4 * child + 7] > L[trie + 4 * child + 3]:
-            status = _exit(T, delta, i, kernel, out, row)
+            status = _exit(M, W, L, V, delta, i, kernel, out, row)
             if status < 0:
                 return status
         i += 1
@@ -944,16 +993,15 @@ def _trie_mask(T: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) 
 
 
 @_inner
-def _inside_mask(T: Any, state: Any, rows: Any, out: Any, row: Any) -> Any:
+def _inside_mask(M: Any, W: Any, L: Any, V: Any, state: Any, rows: Any, out: Any, row: Any) -> Any:
     """Unite the inside row of an expression's state with the mask; NEED if it has not been made.
 
     Another thread may have made it in tables that are larger than the ones at hand; NEED fetches those.
     """
-    L = T[2]
     states = np.int64(L[AT_STATES])
-    index = np.int64(L[states + 4 * state + 1])
-    if index < 0 or index >= rows.shape[0] or L[states + 4 * state + 2] + L[states + 4 * state + 3] > L[CAP_EXITS]:
-        return _need(T, NEED_INSIDE, state)
+    index = np.int64(L[states + STATE_WIDTH * state + 1])
+    if index < 0 or index >= rows.shape[0] or L[states + STATE_WIDTH * state + 2] + L[states + STATE_WIDTH * state + 3] > L[CAP_EXITS]:
+        return _need(M, W, L, V, NEED_INSIDE, state)
     for w in range(rows.shape[1]):
         out[row, w] |= rows[index, w]
     return 0
@@ -961,10 +1009,9 @@ def _inside_mask(T: Any, state: Any, rows: Any, out: Any, row: Any) -> Any:
 
 @_inner
 def _key_mask(
-    T: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
+    M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
 ) -> Any:
     """Mask of a key being read: its text decides at each exit whether it may end there."""
-    M, L, V = T[0], T[2], T[3]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     states = np.int64(L[AT_STATES])
@@ -973,34 +1020,34 @@ def _key_mask(
     paths = np.int64(V[AT_PATHS])
     where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
     inner, start_text, start_escape = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2])
-    status = _inside_mask(T, inner, rows, out, row)
+    status = _inside_mask(M, W, L, V, inner, rows, out, row)
     if status < 0:
         return status
     create = M[H_EXACT] == 1
     fresh = np.int64(-1)
-    first, count = np.int64(L[states + 4 * inner + 2]), np.int64(L[states + 4 * inner + 3])
+    first, count = np.int64(L[states + STATE_WIDTH * inner + 2]), np.int64(L[states + STATE_WIDTH * inner + 3])
     for i in range(first, first + count):
         node = np.int64(L[exits + i])
         text, escape = start_text, start_escape
         at = np.int64(V[paths + node])
         for j in range(at, at + np.int64(V[nodes + 4 * node + 1])):
-            text, escape = _decode(T, text, escape, np.int64(blob[j]), create)
+            text, escape = _decode(M, W, L, V, text, escape, np.int64(blob[j]), create)
             if text == NEED:
                 return NEED
         if text == FAIL:
             if fresh < 0:
-                fresh = _capture(T, kernel, NEW_ELEMENT)
+                fresh = _capture(M, W, L, V, kernel, NEW_ELEMENT)
                 if fresh < 0:
                     return fresh
             after = fresh
         else:
-            after = _capture(T, kernel, 2 * text + 1)
+            after = _capture(M, W, L, V, kernel, 2 * text + 1)
             if after < 0:
                 return after
         if after == 0:
             continue
-        _set_tokens(T, node, out, row)
-        status = _exit(T, delta, node, after, out, row)
+        _set_tokens(M, W, L, V, node, out, row)
+        status = _exit(M, W, L, V, delta, node, after, out, row)
         if status < 0:
             return status
     return 0
@@ -1008,38 +1055,36 @@ def _key_mask(
 
 @_inner
 def _pair_mask(
-    T: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
+    M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
 ) -> Any:
     """Add to a mask the tokens that a pair (lexer state, kernel) allows."""
-    L = T[2]
     states = np.int64(L[AT_STATES])
     exits = np.int64(L[AT_EXITS])
     if state < LITERAL_BASE:
-        status = _inside_mask(T, state, rows, out, row)
+        status = _inside_mask(M, W, L, V, state, rows, out, row)
         if status < 0:
             return status
-        first, count = np.int64(L[states + 4 * state + 2]), np.int64(L[states + 4 * state + 3])
+        first, count = np.int64(L[states + STATE_WIDTH * state + 2]), np.int64(L[states + STATE_WIDTH * state + 3])
         for i in range(first, first + count):
             node = np.int64(L[exits + i])
-            _set_tokens(T, node, out, row)
-            status = _exit(T, delta, node, kernel, out, row)
+            _set_tokens(M, W, L, V, node, out, row)
+            status = _exit(M, W, L, V, delta, node, kernel, out, row)
             if status < 0:
                 return status
         return 0
     if state >= KEY_BASE:
-        return _key_mask(T, delta, blob, rows, state, kernel, out, row)
+        return _key_mask(M, W, L, V, delta, blob, rows, state, kernel, out, row)
     if state < TRIE_BASE:
-        return _literal_mask(T, delta, state, kernel, out, row)
-    return _trie_mask(T, delta, state, kernel, out, row)
+        return _literal_mask(M, W, L, V, delta, state, kernel, out, row)
+    return _trie_mask(M, W, L, V, delta, state, kernel, out, row)
 
 
 # Entry points
 
 
 @njit(cache=True, nogil=True)
-def fill(T: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: Any) -> Any:
+def fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: Any) -> Any:
     """Write the mask of a state into a row of `out` (wide enough; end tokens not included). 0, or NEED."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
@@ -1050,38 +1095,37 @@ def fill(T: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: An
     for i in range(at, at + length, 2):
         lexer, kernel = np.int64(M[pool + i]), np.int64(M[pool + i + 1])
         if lexer != 0:
-            status = _pair_mask(T, delta, blob, rows, lexer, kernel, out, row)
+            status = _pair_mask(M, W, L, V, delta, blob, rows, lexer, kernel, out, row)
             if status < 0:
                 return status
             continue
-        status = _close(T, kernel)
+        status = _close(M, W, L, V, kernel)
         if status < 0:
             return status
         first, count = np.int64(M[objects + kernel * OBJECT_WIDTH + O_A]), np.int64(M[objects + kernel * OBJECT_WIDTH + O_B])
         for e in range(first, first + 2 * count, 2):
-            status = _pair_mask(T, delta, blob, rows, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), out, row)
+            status = _pair_mask(M, W, L, V, delta, blob, rows, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), out, row)
             if status < 0:
                 return status
     return 0
 
 
 @njit(cache=True, nogil=True)
-def advance(T: Any, delta: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
+def advance(M: Any, W: Any, L: Any, V: Any, delta: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
     """Return the state after data[start:stop], DEAD if there is none, or NEED."""
-    _load(T, state, ZERO)
+    _load(M, W, L, V, state, ZERO)
     frame = ZERO
     for i in range(start, stop):
-        status = _step(T, delta, frame, 1 - frame, np.int64(data[i]))
+        status = _step(M, W, L, V, delta, frame, 1 - frame, np.int64(data[i]))
         if status <= 0:
             return DEAD if status == 0 else NEED
         frame = 1 - frame
-    return _store(T, frame)
+    return _store(M, W, L, V, frame)
 
 
 @njit(cache=True, nogil=True)
-def accepting(T: Any, state: Any) -> Any:
+def accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
     """Return 1 if the text may end in this state, 0 if not, or NEED."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = state * OBJECT_WIDTH
@@ -1089,17 +1133,17 @@ def accepting(T: Any, state: Any) -> Any:
     if M[pool + at] != 0:
         return 0
     kernel = np.int64(M[pool + at + 1])
-    status = _close(T, kernel)
+    status = _close(M, W, L, V, kernel)
     return status if status < 0 else np.int64(M[objects + kernel * OBJECT_WIDTH + O_C])
 
 
 @njit(cache=True, nogil=True)
-def next_bytes(T: Any, delta: Any, state: Any, out: Any) -> Any:
+def next_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, out: Any) -> Any:
     """Write into out[256] which bytes may come next (1 or 0); return how many, or NEED."""
     found = ZERO
     for byte in range(256):
-        _load(T, state, ZERO)
-        status = _step(T, delta, ZERO, ONE, byte)
+        _load(M, W, L, V, state, ZERO)
+        status = _step(M, W, L, V, delta, ZERO, ONE, byte)
         if status < 0:
             return status
         out[byte] = status
@@ -1108,13 +1152,12 @@ def next_bytes(T: Any, delta: Any, state: Any, out: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def inside(T: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
+def inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
     """Write the inside row of an expression's state: tokens after which its terminal can still go on.
 
     The trie nodes at which the terminal may end, and below which tokens go on, are appended to the exits from
     H_EXIT_COUNT on. Goes on where it stopped (H_RESUME) after a NEED.
     """
-    M, W, L, V = T[0], T[1], T[2], T[3]
     walk = np.int64(W[AT_WALK])
     states = np.int64(L[AT_STATES])
     nodes = np.int64(V[AT_NODES])
@@ -1127,21 +1170,21 @@ def inside(T: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
         after = np.int64(delta[before, V[nodes + 4 * i]])
         if after < 0:
             M[H_RESUME] = i
-            return _need(T, NEED_ROW, before)
+            return _need(M, W, L, V, NEED_ROW, before)
         if after == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
         W[walk + depth] = after
-        flags = L[states + 4 * after]
+        flags = L[states + STATE_WIDTH * after]
         if flags & ACCEPTS:
             count = np.int64(M[H_EXIT_COUNT])
             if count == L[CAP_EXITS]:
                 M[H_RESUME] = i
-                return _need(T, GROW_EXITS, ZERO)
+                return _need(M, W, L, V, GROW_EXITS, ZERO)
             L[exits + count] = i
             M[H_EXIT_COUNT] = count + 1
         if flags & CONTINUES:
-            _set_tokens(T, i, rows, index)
+            _set_tokens(M, W, L, V, i, rows, index)
             i += 1
         else:
             i = np.int64(V[nodes + 4 * i + 2])
@@ -1149,32 +1192,31 @@ def inside(T: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def intern(T: Any, tag: Any, content: Any) -> Any:
+def intern(M: Any, W: Any, L: Any, V: Any, tag: Any, content: Any) -> Any:
     """Intern an object from outside (start kernels and configurations)."""
-    return _intern(T, tag, content, ZERO, len(content), YES)
+    return _intern(M, W, L, V, tag, content, ZERO, len(content), YES)
 
 
 @njit(cache=True, nogil=True)
-def text_set(T: Any, data: Any, ends: Any) -> Any:
+def text_set(M: Any, W: Any, L: Any, V: Any, data: Any, ends: Any) -> Any:
     """Return the set of the texts data[ends[i-1]:ends[i]], or NEED."""
     tree, at = ZERO, ZERO
     for i in range(len(ends)):
         text = ZERO
         for j in range(at, ends[i]):
-            text = _append_byte(T, text, np.int64(data[j]), YES)
+            text = _append_byte(M, W, L, V, text, np.int64(data[j]), YES)
             if text < 0:
                 return text
         at = ends[i]
-        tree = _insert(T, tree, 2 * text + 1)
+        tree = _insert(M, W, L, V, tree, 2 * text + 1)
         if tree < 0:
             return tree
     return tree
 
 
 @njit(cache=True, nogil=True)
-def rehash(T: Any) -> Any:
+def rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
     """Fill an empty, larger hash table with all objects."""
-    M = T[0]
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     table = np.int64(M[AT_HASH])

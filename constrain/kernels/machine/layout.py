@@ -32,10 +32,13 @@ AT_SCRATCH, CAP_SCRATCH = (np.int64(i) for i in (0, 1))  # five regions: items, 
 AT_WALK, CAP_WALK = (np.int64(i) for i in (2, 3))  # configurations by depth: [count, entered kernel, (lexer state, kernel) * capacity]
 
 # Sections of `lexicon`.
-AT_STATES, CAP_STATES = (np.int64(i) for i in (0, 1))  # flags, inside row or -1, offset and count of exits
+AT_STATES, CAP_STATES = (np.int64(i) for i in (0, 1))  # STATE_WIDTH ints: flags, inside row or -1, offset and count of exits, first bytes (8)
 AT_LITERALS, CAP_LITERALS = (np.int64(i) for i in (2, 3))
 AT_TRIE, CAP_TRIE = (np.int64(i) for i in (4, 5))
 AT_EXITS, CAP_EXITS = (np.int64(i) for i in (6, 7))
+
+STATE_WIDTH = np.int64(12)
+S_FIRST = np.int64(4)
 
 # Sections of `tokens`.
 AT_NODES, CAP_NODES = (np.int64(i) for i in (0, 1))
@@ -67,13 +70,14 @@ GROW_WALK = np.int64(8)
 GROW_EXITS = np.int64(9)
 
 # Objects.
-OBJECT_WIDTH = np.int64(6)
+OBJECT_WIDTH = np.int64(7)
 O_TAG = np.int64(0)
 O_OFFSET = np.int64(1)
 O_LENGTH = np.int64(2)
 O_A = np.int64(3)  # kernel: offset of its edges, -1 before it is closed
 O_B = np.int64(4)  # kernel: number of edges
 O_C = np.int64(5)  # kernel: 1 if the grammar may end here
+O_FIRST = np.int64(6)  # kernel: the object of the bytes that may come first, 0 before it is asked for
 TAG_KERNEL = np.int64(1)  # (node, return kernel, registers) * n, sorted
 TAG_CONFIG = np.int64(2)  # (lexer state, kernel) * n, sorted; lexer state 0 = the kernel is entered
 TAG_REGISTERS = np.int64(3)  # set, counter 0, counter 1, counter 2
@@ -81,7 +85,7 @@ TAG_LEAF = np.int64(4)  # element
 TAG_BRANCH = np.int64(5)  # prefix, bit, left, right
 TAG_TEXT = np.int64(6)  # parent text, byte
 TAG_KEY = np.int64(7)  # expression state, text, escape
-TAG_RESERVED = np.int64(8)
+TAG_BYTES = np.int64(8)  # eight words, bit b % 32 of word b // 32
 
 DEAD = np.int64(0)
 TERMINATED = np.int64(1)
