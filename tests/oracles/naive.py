@@ -189,14 +189,16 @@ def after(expr: Expr, data: bytes) -> Expr:
 @lru_cache(maxsize=100_000)
 def inhabited(expr: Expr, alphabet: frozenset[int] = ALL_BYTES) -> bool:
     """Return whether the expression has a text spelled with `alphabet`: search over its derivatives."""
+    if nullable(expr):
+        return True
     seen = {expr}
     todo = [expr]
     while todo:
         here = todo.pop()
-        if nullable(here):
-            return True
         for byte in alphabet:
             following = derivative(here, byte)
+            if nullable(following):
+                return True
             if following != NONE and following not in seen:
                 seen.add(following)
                 todo.append(following)
