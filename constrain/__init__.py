@@ -106,6 +106,8 @@ _HOME: dict[str, tuple[str, str]] = {
     "stream": ("decoding.generate", "stream"),
     "stream_async": ("decoding.generate", "stream_async"),
 }
+# What the transformers extra brings.
+_EXTRA = {"accelerate", "gguf", "jinja2", "tokenizers", "torch", "transformers"}
 
 
 def __getattr__(name: str) -> object:
@@ -114,7 +116,12 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'constrain' has no attribute {name!r}")
     module, attribute = home
-    value: object = getattr(importlib.import_module(f"constrain.{module}"), attribute)
+    try:
+        value: object = getattr(importlib.import_module(f"constrain.{module}"), attribute)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        raise ImportError(f"{error}; constrain.{name} needs an extra: pip install 'constrain[transformers]'") from error
     globals()[name] = value
     return value
 

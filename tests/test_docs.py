@@ -28,7 +28,7 @@ def blocks():
             yield pytest.param(match[2], marks=marks, id=f"{path.name}-{number}")
 
 
-@pytest.mark.parametrize("code", blocks())
+@pytest.mark.parametrize("code", list(blocks()))
 def test_runnable_examples_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "<example>", "exec"), {"__name__": "__example__"})

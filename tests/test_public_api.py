@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import pkgutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,16 @@ def test_documented_methods_exist(owner, name):
 def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="module 'constrain' has no attribute 'Constrain'"):
         constrain.Constrain  # noqa: B018
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for module in ("constrain.backends.logits_processor", "constrain.backends.transformers"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    for name in ("LogitsProcessor", "load"):
+        monkeypatch.delitem(vars(constrain), name, raising=False)
+        with pytest.raises(ImportError, match=r"pip install 'constrain\[transformers\]'"):
+            getattr(constrain, name)
 
 
 def test_no_module_hides_a_public_name():

@@ -9,6 +9,7 @@ import typer
 from constrain.cli.describe import describe_tokens
 from constrain.cli.inputs import (
     Choice,
+    Formats,
     PropertyOrder,
     Regex,
     Schema,
@@ -30,6 +31,7 @@ def check(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
+    formats: Formats = "refuse",
     tokenizer: Tokenizer = None,
 ) -> None:
     """Say whether a text is accepted; if not, where, and what was expected there.
@@ -38,7 +40,7 @@ def check(
     end of the file does not count. Exit code 0: accepted, 1: refused.
     """
     data = without_last_line_break(read_bytes(instance))
-    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
+    grammar = read_grammar(schema, regex, choice, whitespace, property_order, formats)
     vocabulary = read_vocabulary(tokenizer)
     # The engine is slow to import; what is wrong with the command is said before.
     from constrain.compiled import compile_grammar
@@ -52,7 +54,7 @@ def check(
     if tokenizer is not None:
         lines.append(f"tokens:   {describe_tokens(vocabulary, compiled.bitmask(refusal.state))}")
     if schema is not None and property_order == "schema":
-        loose = compile_grammar(read_grammar(schema, None, None, whitespace, "any"), vocabulary)
+        loose = compile_grammar(read_grammar(schema, None, None, whitespace, "any", formats), vocabulary)
         if find_refusal(loose, data) is None:
             lines.append("note:     with --property-order any it is accepted; only the order of its properties differs")
     typer.echo("\n".join(lines))

@@ -9,6 +9,7 @@ import typer
 from constrain.cli.describe import describe_bytes, describe_tokens, show
 from constrain.cli.inputs import (
     Choice,
+    Formats,
     PropertyOrder,
     Regex,
     Schema,
@@ -18,6 +19,7 @@ from constrain.cli.inputs import (
     read_vocabulary,
 )
 from constrain.cli.locate import Refusal, describe_refusal, follow
+from constrain.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from constrain.compiled import CompiledGrammar
@@ -32,6 +34,7 @@ def explain(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
+    formats: Formats = "refuse",
     tokenizer: Tokenizer = None,
     *,
     report: Annotated[bool, typer.Option("--report", help="Also say how each keyword is enforced.")] = False,
@@ -40,7 +43,7 @@ def explain(
 
     Exit code 1: nothing that begins with the prefix is accepted.
     """
-    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
+    grammar = read_grammar(schema, regex, choice, whitespace, property_order, formats)
     vocabulary = read_vocabulary(tokenizer)
     # The engine is slow to import; what is wrong with the command is said before.
     from constrain.compiled import compile_grammar
@@ -68,9 +71,16 @@ def describe_state(compiled: CompiledGrammar, state: int, prefix: bytes, *, toke
     lines.append(f"{'then' if forced else 'may follow':<13} {following}")
     ends = "yes" if compiled.is_accepting(state) else "after what must follow" if compiled.is_accepting(after) else "no"
     lines.append(f"may end here  {ends}")
-    ending = compiled.completion(state)
-    texts = [compiled.vocabulary.token_bytes(token) for token in ending[:-1]]
-    lines.append(f"short ending  {show(b''.join(text or b'' for text in texts))} ({len(ending):,} tokens with the end)")
+    lines.append(f"short ending  {_short_ending(compiled, state)}")
     if tokens:
         lines.append(f"tokens        {describe_tokens(compiled.vocabulary, compiled.bitmask(state))}")
     return lines
+
+
+def _short_ending(compiled: CompiledGrammar, state: int) -> str:
+    try:
+        tokens = compiled.completion(state)
+    except LimitExceededError:
+        return "none known: the search met a limit"
+    count = f"{len(tokens):,} token" + ("s" if len(tokens) != 1 else "")
+    return f"{show(compiled.vocabulary.decode(tokens[:-1]))} ({count}, the end counted)"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from constrain.cli.inputs import Choice, PropertyOrder, Regex, Schema, Whitespace, read_grammar, read_text
+from constrain.cli.inputs import Choice, Formats, PropertyOrder, Regex, Schema, Whitespace, read_grammar, read_text
 from constrain.cli.models import as_prompt, describe_cost, load_model
 
 SAMPLING = "Sampling"
@@ -19,6 +19,7 @@ def generate(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
+    formats: Formats = "refuse",
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="PATH", help="Folder or hub name; else SmolLM2.")
     ] = None,
@@ -36,7 +37,7 @@ def generate(
 
     The answer alone goes to stdout. A budget that is too small for any answer is an error before the model runs.
     """
-    grammar = read_grammar(schema, regex, choice, whitespace, property_order)
+    grammar = read_grammar(schema, regex, choice, whitespace, property_order, formats)
     text = read_text(prompt) if prompt == "-" else prompt
     loaded = load_model(model)
     from constrain.decoding import generate as decoding

@@ -36,6 +36,9 @@ Whitespace = Annotated[
 PropertyOrder = Annotated[
     str, typer.Option(metavar="KIND", help="schema or any: the order of properties.", rich_help_panel=JSON_OPTIONS)
 ]
+Formats = Annotated[
+    str, typer.Option(metavar="KIND", help="refuse the keyword format, or annotate.", rich_help_panel=JSON_OPTIONS)
+]
 Tokenizer = Annotated[
     str | None,
     typer.Option("--tokenizer", "-t", metavar="FILE", help="tokenizer.json; without it, tokens are single bytes."),
@@ -50,6 +53,7 @@ def read_grammar(
     choice: list[str] | None,
     whitespace: str = "flexible",
     property_order: str = "schema",
+    formats: str = "refuse",
 ) -> Grammar:
     """Return the constraint that the options name.
 
@@ -61,7 +65,7 @@ def read_grammar(
     if schema is not None:
         from constrain.grammars.json_schema import json_schema
 
-        return json_schema(read_text(schema), **json_options(whitespace, property_order))
+        return json_schema(read_text(schema), **json_options(whitespace, property_order, formats))
     if regex is not None:
         from constrain.grammars.regex import regex as regex_grammar
 
@@ -71,15 +75,18 @@ def read_grammar(
     return choice_grammar(choice or [])
 
 
-def json_options(whitespace: str, property_order: str) -> dict[str, Any]:
+def json_options(whitespace: str, property_order: str, formats: str) -> dict[str, Any]:
     """Return keyword options of `json_schema` from their spelling on the command line."""
     if whitespace not in {"flexible", "compact"} and not whitespace.isdecimal():
         raise typer.BadParameter(f"--whitespace={whitespace!r}; expected flexible, compact or a number")
     if property_order not in {"schema", "any"}:
         raise typer.BadParameter(f"--property-order={property_order!r}; expected schema or any")
+    if formats not in {"refuse", "annotate"}:
+        raise typer.BadParameter(f"--formats={formats!r}; expected refuse or annotate")
     return {
         "whitespace": int(whitespace) if whitespace.isdecimal() else whitespace,
         "property_order": property_order,
+        "formats": formats,
     }
 
 

