@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,7 +112,9 @@ class Vocabulary:
             VocabularyError: there is no such id.
         """
         if not 0 <= token_id < self.vocab_size:
-            raise VocabularyError(f"token id {token_id} is outside the vocabulary; expected 0 <= id < {self.vocab_size}")
+            raise VocabularyError(
+                f"token id {token_id} is outside the vocabulary; expected 0 <= id < {self.vocab_size}"
+            )
         start, stop = self.offsets[token_id], self.offsets[token_id + 1]
         return self.data[start:stop] if start < stop else None
 
@@ -122,7 +125,7 @@ class Vocabulary:
     def tokens(self) -> list[bytes | None]:
         """Return `token_bytes` of every id."""
         bounds = self.offsets.tolist()
-        return [self.data[a:b] or None for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [self.data[a:b] or None for a, b in pairwise(bounds)]
 
     # The same with something changed
 
@@ -248,7 +251,7 @@ class Vocabulary:
         """Read a `tokenizer.json` (or the folder it is in) and the configuration files beside it."""
         from constrain.vocabularies import tokenizer_json
 
-        return tokenizer_json.load(path)._with(eos_token_ids, vocab_size)
+        return _adjusted(tokenizer_json.load(path), eos_token_ids, vocab_size)
 
     @classmethod
     def from_transformers(
@@ -262,7 +265,7 @@ class Vocabulary:
         """Read a tokenizer object of transformers, fast or slow; end ids come from it and the generation config."""
         from constrain.vocabularies import transformers
 
-        return transformers.load(tokenizer, generation_config)._with(eos_token_ids, vocab_size)
+        return _adjusted(transformers.load(tokenizer, generation_config), eos_token_ids, vocab_size)
 
     @classmethod
     def from_sentencepiece(
@@ -275,7 +278,7 @@ class Vocabulary:
         """Read a SentencePiece `.model` file and the configuration files beside it."""
         from constrain.vocabularies import sentencepiece
 
-        return sentencepiece.load(path)._with(eos_token_ids, vocab_size)
+        return _adjusted(sentencepiece.load(path), eos_token_ids, vocab_size)
 
     @classmethod
     def from_tiktoken(
@@ -291,7 +294,7 @@ class Vocabulary:
         from constrain.vocabularies import tiktoken
 
         names = (eos,) if isinstance(eos, str) else tuple(eos)
-        return tiktoken.load(path, special_tokens or {}, names)._with(eos_token_ids, vocab_size)
+        return _adjusted(tiktoken.load(path, special_tokens or {}, names), eos_token_ids, vocab_size)
 
     @classmethod
     def from_tekken(
@@ -304,7 +307,7 @@ class Vocabulary:
         """Read Mistral's `tekken.json`."""
         from constrain.vocabularies import tekken
 
-        return tekken.load(path)._with(eos_token_ids, vocab_size)
+        return _adjusted(tekken.load(path), eos_token_ids, vocab_size)
 
     @classmethod
     def from_gguf(
@@ -317,12 +320,16 @@ class Vocabulary:
         """Read the tokenizer in the metadata of a GGUF model."""
         from constrain.vocabularies import gguf
 
-        return gguf.load(path)._with(eos_token_ids, vocab_size)
+        return _adjusted(gguf.load(path), eos_token_ids, vocab_size)
 
-    def _with(self, eos_token_ids: Iterable[int] | None, vocab_size: int | None) -> Vocabulary:
-        """Apply the options that every constructor has."""
-        sized = self if vocab_size is None else self.with_size(vocab_size)
-        return sized if eos_token_ids is None else sized.with_eos(eos_token_ids)
+
+def _adjusted(vocabulary: Vocabulary, eos_token_ids: Iterable[int] | None, vocab_size: int | None) -> Vocabulary:
+    """Apply the options that every constructor has."""
+    if vocab_size is not None and vocab_size > vocabulary.vocab_size:
+        vocabulary = vocabulary.with_size(vocab_size)
+    if eos_token_ids is not None:
+        vocabulary = vocabulary.with_eos(eos_token_ids)
+    return vocabulary if vocab_size is None else vocabulary.with_size(vocab_size)
 
 
 def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -75,7 +75,7 @@ def load(kind: str, name: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[An
         with (root / kind / f"{name}.bin").open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             buffer = np.empty(size, dtype=np.uint8)
-            if file.readinto(memoryview(buffer)) != size:
+            if file.readinto(buffer.data) != size:
                 return None
         return _unpack(buffer, name)
     # Whatever is wrong with the file, the entry is made again.
@@ -92,10 +92,11 @@ def store(kind: str, name: str, meta: Mapping[str, Any], arrays: Arrays) -> None
     try:
         place = root / kind
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=place)
+        handle, path = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=place)
+        temporary = Path(path)
         with os.fdopen(handle, "wb") as file:
             file.writelines(_pack(name, meta, arrays))
-        os.replace(temporary, place / f"{name}.bin")
+        temporary.replace(place / f"{name}.bin")
         temporary = None
         _prune(place)
     except OSError:
@@ -103,7 +104,7 @@ def store(kind: str, name: str, meta: Mapping[str, Any], arrays: Arrays) -> None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                temporary.unlink()
 
 
 def _pack(name: str, meta: Mapping[str, Any], arrays: Arrays) -> list[bytes]:
@@ -124,7 +125,7 @@ def _pack(name: str, meta: Mapping[str, Any], arrays: Arrays) -> list[bytes]:
 
 def _unpack(buffer: npt.NDArray[np.uint8], name: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
     magic, checksum, length = _HEAD.unpack(buffer[: _HEAD.size].tobytes())
-    if magic != _MAGIC or checksum != _checksum([memoryview(buffer[12:])]):
+    if magic != _MAGIC or checksum != _checksum([buffer[12:].data]):
         return None
     start = _HEAD.size + length
     header = orjson.loads(buffer[_HEAD.size : start].tobytes())
@@ -155,4 +156,4 @@ def _prune(place: Path) -> None:
     stale = [entry for entry in entries if entry.name.endswith(".tmp") and entry.stat().st_mtime < newest - 3600]
     for entry in (*complete[:-_MAX_FILES], *stale):
         with contextlib.suppress(OSError):
-            os.unlink(entry.path)
+            Path(entry.path).unlink()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from constrain.errors import VocabularyError
 from constrain.vocabularies import _cache
@@ -83,7 +84,16 @@ def built(where: str, kind: str, build: Callable[[], Draft]) -> Vocabulary:
         return build().finish()
     except VocabularyError as error:
         raise VocabularyError(f"{where}: {error}") from error
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, EOFError, struct.error) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        EOFError,
+        struct.error,
+    ) as error:
         raise VocabularyError(f"{where} cannot be read as {kind}: {type(error).__name__}: {error}") from error
 
 
@@ -103,7 +113,7 @@ def restore(key: str) -> Vocabulary | None:
 
 def keep(key: str, vocabulary: Vocabulary) -> None:
     """Keep a vocabulary under `key`."""
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "data": np.frombuffer(vocabulary.data, dtype=np.uint8),
         "offsets": vocabulary.offsets,
         "ends": np.array(vocabulary.eos_token_ids, dtype=np.int64),

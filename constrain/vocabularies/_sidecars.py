@@ -68,7 +68,9 @@ def eos_ids(files: dict[str, dict[str, Any]], lookup: Callable[[str], int | None
     model = files["config.json"]
     texts = model.get("text_config")
     generation = id_set(files["generation_config.json"].get("eos_token_id"))
-    fallback = id_set(model.get("eos_token_id")) or id_set(texts.get("eos_token_id") if isinstance(texts, dict) else None)
+    fallback = id_set(model.get("eos_token_id")) or id_set(
+        texts.get("eos_token_id") if isinstance(texts, dict) else None
+    )
     return found | (generation or fallback)
 
 

@@ -43,4 +43,7 @@ def _draft(raw: bytes, special_tokens: Mapping[str, int], eos: Sequence[str]) ->
     if len(words) % 2:
         raise VocabularyError(f"it has {len(words)} words; expected pairs of base64 and id")
     tokens = dict(zip(map(int, words[1::2]), map(a2b_base64, words[::2]), strict=True))
+    # The decoder skips what is not base64; then there are fewer bytes than the letters stand for.
+    if sum(map(len, words[::2])) != sum(4 * ((len(token) + 2) // 3) for token in tokens.values()):
+        raise VocabularyError("its tokens are not distinct ids in base64")
     return Draft(tokens, set(special_tokens.values()), {special_tokens[name] for name in eos})

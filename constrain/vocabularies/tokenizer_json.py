@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Spell = Callable[[Sequence[str]], list[bytes]]
 
-_MERGES = re.compile(rb'(?<!\\)"merges"\s*:\s*\[')
+_MERGES = re.compile(rb'"merges"\s*:\s*\[')
 _TAIL = re.compile(rb"\]\s*\}\s*\}\s*\Z")
 
 
@@ -45,7 +45,8 @@ def parse(raw: bytes) -> dict[str, Any]:
 
     Writers put the merges last in the last object; where they are not, everything is parsed.
     """
-    found = list(_MERGES.finditer(raw))
+    # A key ending in this text has an escaped quote there.
+    found = [match for match in _MERGES.finditer(raw) if raw[match.start() - 1 : match.start()] != b"\\"]
     tail = _TAIL.search(raw, max(0, len(raw) - 256))
     if len(found) == 1 and tail is not None and found[0].end() <= tail.start():
         try:
@@ -165,7 +166,7 @@ def _normalization(document: dict[str, Any]) -> tuple[bool, str]:
         if kind == "Prepend":
             prefix = prefix or step.get("prepend") in spaced
         elif kind == "Metaspace":
-            prefix = prefix or step.get("prepend_scheme", "always") != "never" and step.get("add_prefix_space", True)
+            prefix = prefix or (step.get("prepend_scheme", "always") != "never" and step.get("add_prefix_space", True))
         elif kind == "ByteLevel":
             prefix = prefix or bool(step.get("add_prefix_space"))
         elif kind == "Replace" and step.get("content") in spaced and step.get("pattern") == {"String": " "}:

@@ -86,8 +86,8 @@ def _slow(tokenizer: Any) -> Draft:
     model = getattr(tokenizer, "sp_model", None)
     if model is not None:
         return _pieces(tokenizer, model)
-    ranks = getattr(tokenizer, "mergeable_ranks", None) or getattr(tokenizer, "_mergeable_ranks", None)
-    if ranks:
+    ranks = _ranks(tokenizer)
+    if ranks is not None:
         return Draft({int(i): bytes(token) for token, i in ranks.items()})
     vocab: dict[str, int] = tokenizer.get_vocab()
     names, ids = list(vocab), list(vocab.values())
@@ -97,6 +97,16 @@ def _slow(tokenizer: Any) -> Draft:
         spelled = _spelling.word_pieces(names, "##")
         return Draft(dict(zip(ids, spelled, strict=True)), normalizer="BERT: cleaned, whitespace is lost")
     raise VocabularyError("a slow tokenizer of this kind is not known; load the fast one (use_fast=True)")
+
+
+def _ranks(tokenizer: Any) -> dict[bytes, int] | None:
+    """Return bytes -> id of a tokenizer around tiktoken; remote code keeps the encoding under one of these names."""
+    for holder in (tokenizer, getattr(tokenizer, "tokenizer", None), getattr(tokenizer, "model", None)):
+        for name in ("mergeable_ranks", "_mergeable_ranks"):
+            ranks = getattr(holder, name, None)
+            if isinstance(ranks, dict) and ranks:
+                return ranks
+    return None
 
 
 def _pieces(tokenizer: Any, model: Any) -> Draft:
