@@ -14,7 +14,6 @@ import hashlib
 import os
 import struct
 import sys
-import tempfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,6 +87,8 @@ def store(kind: str, name: str, meta: Mapping[str, Any], arrays: Arrays) -> None
     root = folder()
     if root is None:
         return
+    import tempfile  # a tenth of a load from the cache, needed for none
+
     temporary = None
     try:
         place = root / kind

@@ -121,6 +121,7 @@ def _pieces(tokenizer: Any, model: Any) -> Draft:
         found.tokens[token_id] = read.tokens[i]
         if i in read.special:
             found.special.add(token_id)
-    if getattr(tokenizer, "legacy", None) is False and getattr(tokenizer, "add_prefix_space", True) is False:
-        found.prefix_space = False
+    if getattr(tokenizer, "legacy", None) is False:
+        # Such tokenizers take the prefix out of the model and write it themselves.
+        found.prefix_space = bool(getattr(tokenizer, "add_prefix_space", True))
     return found

@@ -19,7 +19,20 @@ ROWS = [
     (0x1F300, 0x1FAFF),
     (0x10000, 0x10FFFF),
 ]
-WORDS = ["hello", " world", "  ", "\n\n", "\t", "\r\n", " 12345", "{\"a\": [1, true]}", "Straße", "e\u0301", " the", "한국어"]
+WORDS = [
+    "hello",
+    " world",
+    "  ",
+    "\n\n",
+    "\t",
+    "\r\n",
+    " 12345",
+    '{"a": [1, true]}',
+    "Straße",
+    "e\u0301",
+    " the",
+    "한국어",
+]
 
 
 @pytest.fixture(scope="session", autouse=True)

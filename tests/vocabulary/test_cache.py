@@ -147,7 +147,9 @@ def test_processes_at_once(place, tmp_path):
 def write(folder, vocab):
     path = folder / "tokenizer.json"
     text = str(vocab).replace("'", '"')
-    path.write_text(f'{{"added_tokens": [], "decoder": null, "model": {{"type": "BPE", "vocab": {text}, "merges": []}}}}')
+    path.write_text(
+        f'{{"added_tokens": [], "decoder": null, "model": {{"type": "BPE", "vocab": {text}, "merges": []}}}}'
+    )
     return path
 
 

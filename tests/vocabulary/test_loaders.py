@@ -12,7 +12,7 @@ from constrain.errors import VocabularyError
 from constrain.vocabularies import tokenizer_json
 from constrain.vocabulary import Vocabulary
 
-CORPUS = ["the cat sat on the mat", "the dog, the cat; {\"a\": [1, 2]}", "été naïve Straße", "日本語 テスト"] * 20
+CORPUS = ["the cat sat on the mat", 'the dog, the cat; {"a": [1, 2]}', "été naïve Straße", "日本語 テスト"] * 20
 SPACE = "\u2581"
 SPECIAL = ["<unk>", "<s>", "</s>"]
 BYTES = [f"<0x{b:02X}>" for b in range(256)]
@@ -108,7 +108,9 @@ def test_sentencepiece_like_with_byte_fallback(tokenizers, tmp_path, texts, kind
 
 def test_wordpiece(tokenizers, tmp_path):
     words = ["[UNK]", "play", "##ing", "##", "to", "##to", "##\u00e9"]
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     vocabulary = Vocabulary.from_tokenizer_json(save(tokenizer, tmp_path))
     assert vocabulary.tokens() == [None, b"play", b"ing", b"##", b"to", b"to", "é".encode()]

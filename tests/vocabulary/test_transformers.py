@@ -54,7 +54,10 @@ def test_ends_of_the_generation_config(transformers):
 @pytest.mark.parametrize("name", ["smollm2", "llama2", "bert_wordpiece", "qwen3"])
 def test_fast_equals_its_file(transformers, name, tokenizer_file):
     path = tokenizer_file(f"{name}/tokenizer.json")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(path.parent))
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(path.parent))
+    except ValueError:  # transformers 4 does not know every class that 5 writes
+        tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(str(path.parent))
     vocabulary, file = Vocabulary.from_transformers(tokenizer), Vocabulary.from_tokenizer_json(path)
     assert vocabulary.tokens() == file.tokens()
     assert vocabulary.eos_token_ids == file.eos_token_ids
@@ -67,7 +70,10 @@ def test_slow_sentencepiece_with_shifted_ids(tokenizer_file, texts):
     # As in tokenizers whose first ids are not the model's: everything one further, then an added token.
     vocab = {model.id_to_piece(i): i + 1 for i in range(model.get_piece_size())}
     size = len(vocab)
-    added = {size + 1: SimpleNamespace(content="<tool>", special=False), 3: SimpleNamespace(content="</s>", special=True)}
+    added = {
+        size + 1: SimpleNamespace(content="<tool>", special=False),
+        3: SimpleNamespace(content="</s>", special=True),
+    }
     tokenizer = SimpleNamespace(
         sp_model=model, get_vocab=lambda: vocab, added_tokens_decoder=added, all_special_ids=[3], eos_token_id=3
     )
