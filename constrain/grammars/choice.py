@@ -46,13 +46,20 @@ def one_of(texts: Iterable[bytes]) -> Node:
 
 
 def _encode(texts: list[str | bytes]) -> Iterable[bytes]:
-    for text in texts:
-        if isinstance(text, bytes):
-            yield text
-        elif isinstance(text, str):
-            try:
-                yield text.encode()
-            except UnicodeEncodeError as error:
-                raise GrammarSyntaxError(f"a lone surrogate in the text {text!a}", None, error.start) from None
-        else:
-            raise TypeError(f"a text must be str or bytes, got {type(text).__name__}")
+    kinds = set(map(type, texts))
+    if kinds == {str}:
+        try:
+            return [text.encode() for text in texts]  # type: ignore[union-attr]
+        except UnicodeEncodeError:
+            pass  # the slow way below names the text
+    for kind in kinds:
+        if not issubclass(kind, (str, bytes)):
+            raise TypeError(f"a text must be str or bytes, got {kind.__name__}")
+    return [text if isinstance(text, bytes) else _utf8(text) for text in texts]
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise GrammarSyntaxError(f"a lone surrogate in the text {text!a}", None, error.start) from None

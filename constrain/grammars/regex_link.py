@@ -30,6 +30,7 @@ from constrain.ir import EPSILON, NOTHING, Alt, And, ByteClass, CharClass, Liter
 from constrain.limits import Limits
 
 Rest = tuple[Node, ...]
+_MAX_DEPTH = 50
 # Generators that are run by `_run` on a stack of our own, so that the depth of a pattern is no depth of Python.
 _Step = Generator["_Step", Rest, Rest]
 
@@ -72,6 +73,7 @@ class _Linker:
         self.num_contexts = len(self.cells) + 1
         self.budget = limits.max_regex_size
         self._nullable: dict[int, tuple[Node, bool]] = {}
+        self._shared: dict[tuple[Ranges, Ranges], Node] = {}
 
     def link(self, tree: Tree, rest: Rest) -> _Step:
         """Return, per context, what may follow: a match of `tree`, then `rest` of the context it leaves."""
@@ -113,7 +115,10 @@ class _Linker:
     def _ending(self, node: Node, cell: Ranges) -> Node:
         """Return the texts of `node` whose last character is in `cell`."""
         if isinstance(node, CharClass):
-            return char_class(cc.intersect(node.ranges, cell))
+            key = (node.ranges, cell)
+            if key not in self._shared:
+                self._shared[key] = char_class(cc.intersect(*key))
+            return self._shared[key]
         if isinstance(node, Literal):
             last = node.data.decode()[-1:]
             return node if last and cc.contains(cell, ord(last)) else NOTHING
@@ -142,7 +147,7 @@ class _Linker:
             return rest  # repeating a condition adds nothing to having none
         if all(node is ANY_TEXT for node in rest):
             return rest
-        if not _looks_ahead(tree.body):
+        if self._is_local(tree.body, followed=False):
             return (yield self._closure(tree.body, rest))
         body = parts[-1]
         simple = looks and len(parts) == len(looks) + 1 and isinstance(body, CharClass)
@@ -171,7 +176,10 @@ class _Linker:
         return (And(tuple(allowed)),) * self.num_contexts
 
     def _closure(self, body: Tree, rest: Rest) -> _Step:
-        """Repeat a body that looks behind only: solve x[s] = rest[s] | sum over t of step[s][t] x[t], last t first."""
+        """Repeat a body that looks at nothing after it.
+
+        Solves x[s] = rest[s] | union over t of step[s][t] x[t] by eliminating the last t first.
+        """
         size = self.num_contexts
         columns = []
         for context in range(size):
@@ -191,6 +199,30 @@ class _Linker:
         for row in range(1, size):
             known[row] = union([known[row], *(join((step[row][t], known[t])) for t in range(row))])
         return tuple(known)
+
+    def _is_local(self, tree: Tree, *, followed: bool, depth: int = 0) -> bool:
+        """Return whether no lookahead of a repeated body sees past the body: each is for one character, then text.
+
+        Args:
+            tree: the body or a part of it.
+            followed: whether at least one character of the same copy comes after the part.
+            depth: levels above; deep bodies are not looked into.
+        """
+        if isinstance(tree, (Node, Behind)):
+            return True
+        if isinstance(tree, Ahead):
+            one = tree.body is EPSILON if tree.to_end else isinstance(tree.body, CharClass)
+            return followed and (one or (isinstance(tree.body, Literal) and len(tree.body.data.decode()) == 1))
+        if depth > _MAX_DEPTH:
+            return False
+        if isinstance(tree, Rep):
+            return self._is_local(tree.body, followed=followed, depth=depth + 1)
+        for part in reversed(tree.parts):
+            if not self._is_local(part, followed=followed, depth=depth + 1):
+                return False
+            if isinstance(tree, Cat) and isinstance(part, Node) and not self.is_nullable(part):
+                followed = True
+        return True
 
     # Contexts
 
@@ -264,19 +296,6 @@ def _matches_empty(node: Node, known: dict[int, tuple[Node, bool]]) -> bool:
 
 def _uniform(rest: Rest) -> bool:
     return all(node is rest[0] for node in rest)
-
-
-def _looks_ahead(root: Tree) -> bool:
-    stack = [root]
-    while stack:
-        tree = stack.pop()
-        if isinstance(tree, Ahead):
-            return True
-        if isinstance(tree, (Cat, Or)):
-            stack.extend(tree.parts)
-        elif isinstance(tree, Rep):
-            stack.append(tree.body)
-    return False
 
 
 def _behinds(root: Tree) -> list[Ranges]:

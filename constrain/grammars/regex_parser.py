@@ -211,7 +211,7 @@ class _Parser:
                 scan.position += len(opening)
                 return opening, self.flags
         named = _NAMED.match(text, start)
-        if named is not None and bool(named.group(2)) == scan.ecma:
+        if named is not None and (named.group(2) or not scan.ecma):  # Python is lent ECMA's spelling
             scan.position = named.end()
             return "(", self.flags
         if not scan.ecma:
@@ -269,7 +269,7 @@ class _Parser:
         elif group.kind in {"(?=", "(?!"}:
             self._add(Ahead(body, negative=group.kind == "(?!", position=group.position))
         else:
-            self._add(self._lookbehind(body, group))
+            self._assertion(self._lookbehind(body, group))  # ECMA-262 has no quantifier after it, and it says nothing
 
     def _lookbehind(self, body: Tree, group: _Group) -> Tree:
         behind = dialects.one_character_behind(body)

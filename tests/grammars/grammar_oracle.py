@@ -5,13 +5,17 @@ import sys
 
 from constrain import ir
 
-sys.setrecursionlimit(20_000)
 EMPTY = (0, 0, 0, frozenset(), frozenset())
 
 
 def accepts(grammar, data):
     """Return whether `data` (bytes) is a member of the grammar's language."""
-    return _Reading(grammar, data).accepts()
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    try:
+        return _Reading(grammar, data).accepts()
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class _Reading:
@@ -143,9 +147,7 @@ def _operate(operation, registers):
     code, slot, value = operation.code, operation.slot, operation.value
     if code == ir.ADD:
         counters[slot] += value
-    elif code == ir.LESS and not counters[slot] < value:
-        return None
-    elif code == ir.AT_LEAST and not counters[slot] >= value:
+    elif (code == ir.LESS and not counters[slot] < value) or (code == ir.AT_LEAST and not counters[slot] >= value):
         return None
     elif code == ir.MARK:
         if value in marks:

@@ -184,23 +184,20 @@ class Document:
                 return f"{pointer}/enum", "the list of values is empty"
             if "$ref" not in schema:
                 guilty = pointer
-            parts = [part for _, part in self._parts(schema, pointer)]
+            parts = [part for part in self._parts(schema, pointer) if part is not False]
             if all(algebra.productive(self.expression_of(part)) for part in parts):
                 return pointer, "its keywords contradict each other"
         return guilty, "it comes back to itself, so that no finite value satisfies it"
 
-    def _parts(self, schema: dict[str, Any], pointer: str) -> list[tuple[str, Any]]:
+    def _parts(self, schema: dict[str, Any], pointer: str) -> list[Any]:
         """Return the subschemas whose emptiness could explain that of a schema."""
-        found: list[tuple[str, Any]] = []
-        for keyword in ("allOf", "anyOf", "oneOf", "prefixItems"):
-            found += [(f"{pointer}/{keyword}/{at}", part) for at, part in enumerate(schema.get(keyword, []))]
+        found = [part for keyword in ("allOf", "anyOf", "oneOf", "prefixItems") for part in schema.get(keyword, [])]
         declared = schema.get("properties", {})
-        found += [(name, declared[name]) for name in schema.get("required", []) if name in declared]
+        found += [declared[name] for name in schema.get("required", []) if name in declared]
         if "$ref" in schema:
-            target = self.references.resolve(schema["$ref"], pointer, self._bases[self._places[id(schema)]])[0]
-            found.append(("$ref", target))
-        if isinstance(schema.get("items"), (dict, bool)):
-            found.append(("items", schema["items"]))
+            found.append(self.references.resolve(schema["$ref"], pointer, self._bases[self._places[id(schema)]])[0])
+        if isinstance(schema.get("items"), dict):
+            found.append(schema["items"])
         return found
 
     def _check_exclusive(self, pointer: str, parts: list[int]) -> None:
