@@ -37,24 +37,25 @@ def demo(
 
     console = Console()
     costs: list[tuple[str, float]] = []
+    console.print(f"loading {model or 'SmolLM2-135M-Instruct'} ...")
     with timed("load the model", costs):
         loaded = load_model(model)
     from constrain.cli.person import Person
-    from constrain.decoding.generate import generate
+    from constrain.decoding.generate import generate, generate_batch
 
-    answers = []
-    for request in REQUESTS:
-        prompt = as_prompt(loaded, request)
-        free = generate(loaded, prompt, max_tokens=max_tokens)
-        held = generate(loaded, prompt, schema=Person, max_tokens=max_tokens)
-        show_answers(console, request, free, held)
-        answers.append((free, held))
-    show_costs(console, costs, [held for _, held in answers])
-    valid = sum(problem(free) is None for free, _ in answers)
+    prompts = [as_prompt(loaded, request) for request in REQUESTS]
+    with timed("free answers, as a batch", costs):
+        free = generate_batch(loaded, prompts, max_tokens=max_tokens)
+    held = []
+    for request, prompt, answer in zip(REQUESTS, prompts, free, strict=True):
+        held.append(generate(loaded, prompt, schema=Person, max_tokens=max_tokens))
+        show_answers(console, request, answer, held[-1])
+    show_costs(console, costs, held)
+    valid = sum(problem(answer) is None for answer in free)
     console.print(
-        f"Free, {valid} of {len(answers)} answers are a valid Person: a small model likes to answer with prose, with "
+        f"Free, {valid} of {len(free)} answers are a valid Person: a small model likes to answer with prose, with "
         "code, or with JSON in another shape. Constrained, all are. The constraint holds the shape; whether the facts "
-        f"are right is up to the model, and a small one is often wrong.\n\n{held.value!r}"
+        f"are right is up to the model, and a small one is often wrong.\n\n{held[-1].value!r}"
     )
 
 
@@ -103,12 +104,13 @@ def show_costs(console: Console, costs: list[tuple[str, float]], results: list[R
     from rich.table import Table
 
     table = Table(title="What it cost", title_justify="left")
-    for column in ("step", "seconds", "tokens", "forced", "model calls", "model ms/call", "mask ms/token"):
-        table.add_column(column, justify="left" if column == "step" else "right")
+    table.add_column("step", no_wrap=True)
+    for column in ("seconds", "tokens", "forced", "model calls", "ms/call", "mask ms/token"):
+        table.add_column(column, justify="right")
     for label, seconds in [*costs, ("compile the schema", results[0].report.compile_seconds)]:
         table.add_row(label, f"{seconds:.2f}")
     for number, result in enumerate(results, 1):
-        _add_answer(table, f"constrained answer {number}", result)
+        _add_answer(table, f"constrained {number}", result)
     console.print(table)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,21 +32,27 @@ def warmup() -> None:
 
     began = time.perf_counter()
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+    columns = (TextColumn("{task.description:<22}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-        task = progress.add_task("", total=len(STEPS))
-        for label in steps():
+        task = progress.add_task("loading numba", total=1 + len(STEPS))
+
+        def show(done: int, steps: int, label: str) -> None:
+            progress.update(task, completed=done, total=steps + len(STEPS), description=label)
+
+        compile_kernels(show)
+        state: dict[str, CompiledGrammar] = {}
+        for label, step in STEPS:
             progress.update(task, description=label)
+            step(state)
             progress.advance(task)
     console.print(f"ready in {time.perf_counter() - began:.1f} s")
 
 
-def steps() -> Iterator[str]:
-    """Run each step of the warm-up, its label yielded before it."""
-    state: dict[str, CompiledGrammar] = {}
-    for label, step in STEPS:
-        yield label
-        step(state)
+def compile_kernels(progress: Callable[[int, int, str], None]) -> None:
+    """Compile all kernels; they are all there is to compile, the steps after it make sure of that."""
+    from constrain.automata.warmup import warm
+
+    warm(progress)
 
 
 def _vocabulary() -> Vocabulary:
@@ -56,12 +62,6 @@ def _vocabulary() -> Vocabulary:
     tokens = [bytes([byte]) for byte in range(256)] + words + [b"<end>"]
     end = len(tokens) - 1
     return Vocabulary.from_tokens(tokens, eos_token_ids=[end])
-
-
-def _import_numba(_: dict[str, CompiledGrammar]) -> None:
-    import importlib
-
-    importlib.import_module("numba")
 
 
 def _compile_regex(_: dict[str, CompiledGrammar]) -> None:
@@ -115,7 +115,6 @@ def _budget(state: dict[str, CompiledGrammar]) -> None:
 
 
 STEPS: list[tuple[str, Callable[[dict[str, CompiledGrammar]], None]]] = [
-    ("loading numba", _import_numba),
     ("masks of a pattern", _compile_regex),
     ("compiling a schema", _compile_schema),
     ("masks of a schema", _walk_schema),
