@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 export TOKENIZERS_PARALLELISM ?= false
 JOBS ?= 2
+# Threads of torch in each job: more than cores / jobs would only wait for each other.
+THREADS ?= 1
 ARGS ?=
 
 DEV := $(VENV)/.installed-dev
@@ -23,7 +25,8 @@ demo: $(DEMO)
 	$(BIN)/constrain demo $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+	$(BIN)/constrain warmup
+	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 check: lint types test
 
