@@ -193,7 +193,8 @@ class _Lane:
         feeds = self._rewind(keeps)
         width = max(len(feed) for feed in feeds)
         last = max(count for feed, count in zip(feeds, counts, strict=True) if feed)
-        logits = self._forward(feeds, width, last)
+        stepwise = self._model.recurrent and self._cache is not None and width > 1
+        logits = self._one_by_one(feeds[0])[:, -last:] if stepwise else self._forward(feeds, width, last)
         windows = {}
         for i, feed in enumerate(feeds):
             if feed:
@@ -234,6 +235,14 @@ class _Lane:
             return False  # a sliding window has let go of what would be needed
         self._slots = self._slots[:, :size]
         return True
+
+    def _one_by_one(self, feed: list[int]) -> Logits:
+        """Run the model token by token over a lane of one row: recurrent layers of 4.x continue only so."""
+        parts = []
+        for token in feed:
+            parts.append(self._forward([[token]], 1, 1))
+            self._valid[0] += 1
+        return np.concatenate(parts, axis=1)
 
     def _forward(self, feeds: list[list[int]], width: int, last: int) -> Logits:
         """Run the model over the tokens, padded on the left; return float32[rows, last, vocab_size]."""

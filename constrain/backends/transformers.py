@@ -38,6 +38,11 @@ def load(
         OSError: there is no such model.
     """
     name = str(path_or_name)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        name = str(path)
+    elif isinstance(path_or_name, Path) or path.is_absolute() or name.startswith((".", "~")):
+        raise FileNotFoundError(f"no folder {name}; expected one with config.json and weights, or a name on the hub")
     # `torch_dtype` became `dtype` in 4.56, and warns since.
     version = tuple(int(part) for part in re.findall(r"\d+", transformers.__version__)[:2])
     keyword = {"dtype" if version >= (4, 56) else "torch_dtype": dtype}

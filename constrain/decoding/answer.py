@@ -70,6 +70,8 @@ class Answer:
         self._new_text, self._new_tokens = "", 0
         if job.budget == 0:
             self.finish("length")
+        elif self._is_complete():
+            self.finish("end")
 
     @property
     def finished(self) -> bool:
@@ -174,8 +176,20 @@ class Answer:
         self._new_text += self._buffer.feed(self._model.vocabulary.token_bytes(token) or b"")
         if self._buffer.stopped:
             self.finish("stop")
+        elif self._is_complete():
+            self.finish("end")
         elif not self.remaining:
             self.finish("length")
+
+    def _is_complete(self) -> bool:
+        """Whether the constraint leaves nothing to write, not even an end, for the vocabulary has no end token."""
+        compiled, state = self._compiled, self._state
+        return (
+            compiled is not None
+            and not self._end_ids
+            and compiled.is_accepting(state)
+            and not compiled.next_bytes(state)
+        )
 
     def finish(self, reason: FinishReason) -> None:
         """End the answer."""

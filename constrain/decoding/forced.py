@@ -36,7 +36,8 @@ def forced_run(
     """
     if compiled.is_accepting(state):
         # Nothing else is left to write: the end is forced as well. Any other text is a choice against the end.
-        return [] if compiled.next_bytes(state) else compiled.completion(state)[-1:]
+        ends = compiled.vocabulary.eos_token_ids
+        return [] if not ends or compiled.next_bytes(state) else [ends[0]]
     data = _whole_characters(compiled.forced_bytes(state))
     if not data:
         return []

@@ -96,6 +96,8 @@ class Texts:
     def distance(self, state):
         if state == TERMINATED:
             return 0
+        if self.is_accepting(state):
+            return 1
         if state not in self._distances:
             after = [self.advance(state, i) for i in self._allowed(state)]
             self._distances[state] = 1 + min((self.distance(s) for s in after), default=10**6)

@@ -337,3 +337,11 @@ def test_results_pickle(texts, model):
     assert again.value == result.value
     assert pickle.loads(pickle.dumps(Options(stop="x"))) == Options(stop=["x"])
     assert pickle.loads(pickle.dumps(model)).next_logits([1]).tolist() == model.next_logits([1]).tolist()
+
+
+def test_vocabulary_without_end_tokens():
+    endless = vocabulary("a", "b", eos=0)
+    for forced in (True, False):
+        result = generate(TableModel(endless), "a", constraint=Texts(endless, ["ab", "ba"]), forced=forced)
+        assert (len(result.token_ids), result.finish_reason) == (2, "end")
+    assert generate(TableModel(endless), "a", max_tokens=3).finish_reason == "length"
