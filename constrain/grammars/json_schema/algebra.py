@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 
 from constrain.errors import GrammarError, LimitExceededError
-from constrain.grammars.emptiness import is_empty
+from constrain.grammars.json_schema.patterns import filtered, has_text
 from constrain.grammars.json_schema.shapes import (
     EVERYTHING,
     FALSE,
@@ -22,10 +22,6 @@ from constrain.grammars.json_schema.shapes import (
     conjoin,
     united,
 )
-from constrain.grammars.membership import matches
-from constrain.grammars.regex import parse
-from constrain.grammars.regex_tree import ANY_CHAR
-from constrain.ir import And, ByteClass, Node, Not, Repeat, walk
 from constrain.limits import Limits
 
 Shapes = tuple[Shape, ...]
@@ -48,7 +44,6 @@ class Algebra:
         self._partial: dict[int, Shapes] = {}
         self._depends: set[int] = set()
         self._productive: dict[int, bool] = {}
-        self._texts: dict[Str, bool] = {}
         assert self.union(EVERYTHING) == TRUE
         assert self.union(()) == FALSE
 
@@ -175,27 +170,8 @@ class Algebra:
         """Return the shape with the patterns applied to its enumerated texts, or None if none is left."""
         if not isinstance(shape, Str) or shape.texts is None or not shape.patterns:
             return shape
-        texts = shape.texts
-        for pattern, wanted in shape.patterns:
-            node = parse(pattern, dialect="ecma", search=True, limits=self.limits)
-            texts = tuple(text for text in texts if matches(node, text) == wanted)
+        texts = filtered(shape.texts, shape.patterns, self.limits)
         return Str(texts=texts) if texts else None
-
-    def has_text(self, shape: Str) -> bool:
-        """Return whether some string has the shape; a search where patterns and lengths meet."""
-        if not shape.patterns:
-            return True
-        known = self._texts.get(shape)
-        if known is None:
-            parts: list[Node] = []
-            for pattern, wanted in shape.patterns:
-                node = parse(pattern, dialect="ecma", search=True, limits=self.limits)
-                parts.append(node if wanted else Not(node))
-            if (shape.minimum, shape.maximum) != (0, None):
-                parts.append(Repeat(ANY_CHAR, shape.minimum, shape.maximum))
-            plain = len(parts) == 1 and not any(isinstance(node, (And, Not, ByteClass)) for node in walk(parts[0]))
-            known = self._texts[shape] = plain or not is_empty(And(tuple(parts)), self.limits)
-        return known
 
     # Which expressions have an instance
 
@@ -236,7 +212,7 @@ class Algebra:
         good = self._productive
         for shape in self.unfold(expression):
             if all(good.get(part, False) for part in needed(shape)) and (
-                not isinstance(shape, Str) or self.has_text(shape)
+                not isinstance(shape, Str) or has_text(shape, self.limits)
             ):
                 good[expression] = True
                 return True
@@ -257,7 +233,7 @@ class Algebra:
                 if prop.required and not self.productive(prop.expression):
                     return None
             return shape
-        return shape if not isinstance(shape, Str) or self.has_text(shape) else None
+        return shape if not isinstance(shape, Str) or has_text(shape, self.limits) else None
 
 
 def _cut(shape: Arr, length: int) -> Arr | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from constrain.errors import GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.grammars.json_schema import vocabulary
+from constrain.grammars.json_schema.patterns import pattern_node
 from constrain.grammars.json_schema.shapes import (
     FREE,
     Arr,
@@ -22,7 +23,6 @@ from constrain.grammars.json_schema.shapes import (
     united,
 )
 from constrain.grammars.json_values import exact, is_number, number_spellings
-from constrain.grammars.regex import parse
 from constrain.ir import ReportItem
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Assertions:
         if not isinstance(pattern, str):
             raise wrong(where, "must be a string", pattern)
         try:
-            parse(pattern, dialect="ecma", search=True, limits=self.limits)
+            pattern_node(pattern, self.limits)
         except UnsupportedFeatureError as error:
             feature, reason = f"pattern {error.feature}", f"{error.reason} ({error.where})"
             raise UnsupportedFeatureError(feature, where, reason, error.remedy) from None

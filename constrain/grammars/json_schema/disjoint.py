@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from constrain.grammars.json_schema.algebra import Algebra
+from constrain.grammars.json_schema.patterns import has_text
 from constrain.grammars.json_schema.shapes import Arr, Obj, Shape, Str, conjoin
 
 _MAX_DEPTH = 4
@@ -24,7 +25,7 @@ def _shapes_disjoint(algebra: Algebra, a: Shape, b: Shape, depth: int) -> bool:
         both = conjoin(a, b, algebra.meet)
         return both is None or (isinstance(both, Arr) and _arrays_disjoint(algebra, a, b, both.minimum, depth + 1))
     shared = algebra.filtered(conjoin(a, b, algebra.meet))
-    return shared is None or (isinstance(shared, Str) and not algebra.has_text(shared))
+    return shared is None or (isinstance(shared, Str) and not has_text(shared, algebra.limits))
 
 
 def _objects_disjoint(algebra: Algebra, a: Obj, b: Obj, depth: int) -> bool:

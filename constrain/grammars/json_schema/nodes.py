@@ -1,6 +1,7 @@
 """From expressions to IR: one rule per container shape, terminals for everything else, all made on demand.
 
-Rule names are ("value", shape number, depth); depth counts only where whitespace is laid out by indent.
+Rule names are ("value", shape number, depth) and ("union", expression, depth); depth counts
+only where whitespace is laid out by indent.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.layout import Layout, layout_for
 from constrain.grammars.json_schema.objects import object_node
 from constrain.grammars.json_schema.options import Options
+from constrain.grammars.json_schema.patterns import has_text, spelled_pattern
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Obj, Shape, Str
 from constrain.grammars.json_text import (
     any_spelling,
     chars_between,
-    json_chars,
     plain,
     quoted,
     string_between,
 )
-from constrain.grammars.regex import parse
 from constrain.ir import And, Lexeme, Literal, Node, Not, Ref, Repeat, alt, optional, seq
 
 _NULL = Lexeme(Literal(b"null"))
@@ -43,6 +43,7 @@ class Nodes:
         self.shapes: list[Shape] = []
         self._numbers: dict[Shape, int] = {}
         self._nodes: dict[tuple[int, int], Node] = {}
+        self._unions: dict[Hashable, Node] = {}
         self._terminals: dict[Shape, Node] = {}
 
     def value(self, expression: int, depth: int = 0) -> Node | None:
@@ -59,7 +60,7 @@ class Nodes:
                     parts.append(self._shape(kept, depth))
             if len(parts) > _INLINE_PARTS:
                 found = Ref(("union", expression, depth))
-                self._nodes[("union", *key)] = alt(parts)  # type: ignore[index]
+                self._unions[key] = alt(parts)
             else:
                 found = alt(parts)
             self._nodes[key] = found
@@ -69,7 +70,7 @@ class Nodes:
         """Return the node of a rule."""
         assert isinstance(name, tuple)
         if name[0] == "union":
-            return self._nodes[name]
+            return self._unions[name[1:]]
         _, number, depth = name
         shape = self.shapes[number]
         layout = layout_for(self.options, depth)
@@ -143,13 +144,13 @@ class Nodes:
         cap = self.options.max_string
         if maximum is None and cap is not None:
             maximum = max(cap, shape.minimum)
-            if not self.algebra.has_text(shape._replace(maximum=maximum)):
+            if not has_text(shape._replace(maximum=maximum), self.options.limits):
                 maximum = None  # the pattern needs more than the cap
         if not shape.patterns:
             return string_between(shape.minimum, maximum)
         parts = []
         for pattern, wanted in shape.patterns:
-            node = json_chars(parse(pattern, dialect="ecma", search=True, limits=self.options.limits))
+            node = spelled_pattern(pattern, self.options.limits)
             parts.append(node if wanted else Not(node))
         if (shape.minimum, maximum) != (0, None) or not shape.patterns[0][1]:
             parts.insert(0, chars_between(shape.minimum, maximum))
