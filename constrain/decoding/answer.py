@@ -16,15 +16,14 @@ from constrain.errors import ConstrainError
 from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from constrain.compiled import CompiledGrammar
     from constrain.decoding.constraint import Constraint
     from constrain.decoding.model import Model
     from constrain.decoding.options import Options
-
-# While this many tokens more than needed are left, the budget is looked at after a token is drawn and not before.
-SLACK = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,27 +132,29 @@ class Answer:
         compiled = self._compiled
         if compiled is None:
             return choose(logits, None, options, self._rng, seen), None
-        tight = compiled.distance(self._state) + SLACK > self.remaining
-        if options.optimistic and not tight:
+        if options.optimistic:
             token = choose(logits, None, options, self._rng, seen)
             if self._fits(compiled, token):
                 return token, None
-        allowed = self._allowed(compiled, tight=tight)
+        allowed = self._ids(compiled, compiled.bitmask)
         token = choose(logits, allowed, options, self._rng, seen)
-        if not tight and not self._fits(compiled, token):
-            allowed = self._allowed(compiled, tight=True)
+        if not self._fits(compiled, token):
+            allowed = self._ids(compiled, lambda state: compiled.allowed_within(state, self.remaining))
             token = choose(logits, allowed, options, self._rng, seen)
         return token, allowed
 
     def _fits(self, compiled: CompiledGrammar, token: int) -> bool:
         """Whether the token is allowed and leaves enough of the budget to finish."""
-        state = compiled.advance(self._state, token)
-        return state == TERMINATED or (state != DEAD and compiled.distance(state) < self.remaining)
-
-    def _allowed(self, compiled: CompiledGrammar, *, tight: bool) -> npt.NDArray[np.int64]:
         began = time.perf_counter()
-        row = compiled.allowed_within(self._state, self.remaining) if tight else compiled.bitmask(self._state)
-        ids = np.flatnonzero(unpack_bitmask(row, compiled.vocabulary.vocab_size))
+        state = compiled.advance(self._state, token)
+        fits = state == TERMINATED or (state != DEAD and compiled.distance(state) < self.remaining)
+        self._mask_seconds += time.perf_counter() - began
+        return fits
+
+    def _ids(self, compiled: CompiledGrammar, mask: Callable[[int], npt.NDArray[np.int32]]) -> npt.NDArray[np.int64]:
+        """Return the ids in the row that `mask` gives for the state."""
+        began = time.perf_counter()
+        ids = np.flatnonzero(unpack_bitmask(mask(self._state), compiled.vocabulary.vocab_size))
         self._mask_seconds += time.perf_counter() - began
         if not len(ids):
             raise ConstrainError(

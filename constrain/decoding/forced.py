@@ -36,8 +36,8 @@ def forced_run(
     """
     if compiled.is_accepting(state):
         # Nothing else is left to write: the end is forced as well. Any other text is a choice against the end.
-        ends = compiled.vocabulary.eos_token_ids
-        return [] if not ends or compiled.next_bytes(state) else [ends[0]]
+        end_ids = compiled.vocabulary.eos_token_ids
+        return [] if not end_ids or compiled.next_bytes(state) else [end_ids[0]]
     data = _whole_characters(compiled.forced_bytes(state))
     if not data:
         return []
