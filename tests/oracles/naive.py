@@ -25,6 +25,7 @@ from constrain import ir
 ALL_BYTES = frozenset(range(256))
 MAX_UNROLL = 5_000
 MAX_KEYS_TRIED = 20_000
+MAX_RULES = 2_000
 
 # Expressions: ("none",) ("eps",) ("class", mask) ("char", ranges, begun) ("words", texts) ("cat", a, b) ("alt", set)
 # ("and", set) ("not", a) ("rep", a, m, n or None).
@@ -346,13 +347,29 @@ class Language:
         return _Reading(self, prefix).is_viable()
 
     def can_finish(self, rule: Hashable, node: int, registers: Registers) -> bool:
-        """Return whether a rule can reach its end from a node of its graph with any text of the alphabet."""
-        registers = (registers[0], registers[1], frozenset())
-        key = (rule, node, registers)
-        if key not in self._finish:
-            self._settle_productive(rule)
-            self._finish[key] = self._search(rule, node, registers)
+        """Return whether a rule can reach its end from a node of its graph with any text of the alphabet.
+
+        Rules that are expanded may be endlessly many (an indented layout has one for each depth), so they are looked
+        at layer by layer until the answer is yes, or all are known.
+        """
+        key = (rule, node, (registers[0], registers[1], frozenset()))
+        layer: set[Hashable] = {rule}
+        known: set[Hashable] = set()
+        while key not in self._finish:
+            self._settle_productive(known | layer)
+            if self._search(*key):
+                self._finish[key] = True
+                break
+            known |= layer
+            layer = {name for seen in layer for name in self._called(seen)} - known
+            if len(known) > MAX_RULES:
+                raise ValueError(f"the naive oracle saw {len(known)} rules and none with a text")
+            if not layer:
+                self._finish[key] = False
         return self._finish[key]
+
+    def _called(self, rule: Hashable) -> set[Hashable]:
+        return {what for edges in self.graph(rule).edges for kind, what, _ in edges if kind == "call"}
 
     def _search(self, rule: Hashable, node: int, registers: Registers) -> bool:
         graph = self.graph(rule)
@@ -369,7 +386,7 @@ class Language:
                     then = apply(what, registers, graph.most)
                     then = then and (then[0], then[1], frozenset())
                 elif kind == "call":
-                    then = registers if self._productive.setdefault(what, False) else None
+                    then = registers if self._productive.get(what) else None
                 elif kind in ("text", "key"):
                     assert isinstance(what, tuple)
                     then = registers if inhabited(what, self.alphabet) else None
@@ -378,24 +395,13 @@ class Language:
                     todo.append((target, then))
         return False
 
-    def _settle_productive(self, rule: Hashable) -> None:
-        """Find which rules that `rule` reaches have any text: repeat until nothing changes."""
-        reached = {rule}
-        todo = [rule]
-        while todo:
-            for edges in self.graph(todo.pop()).edges:
-                for kind, what, _ in edges:
-                    if kind == "call" and what not in reached:
-                        reached.add(what)
-                        todo.append(what)
-        fresh = {name for name in reached if name not in self._productive}
-        for name in fresh:
-            self._productive[name] = False
-        changed = bool(fresh)
+    def _settle_productive(self, rules: set[Hashable]) -> None:
+        """Find which of `rules` have any text, those outside taken for empty: repeat until nothing changes."""
+        changed = True
         while changed:
             changed = False
-            for name in fresh:
-                if not self._productive[name] and self._search(name, 0, FRESH):
+            for name in rules:
+                if not self._productive.get(name) and self._search(name, 0, FRESH):
                     self._productive[name] = changed = True
 
 
