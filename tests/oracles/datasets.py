@@ -26,7 +26,7 @@ def data_folder() -> Path | None:
 def dev_lines(folder: Path) -> list[str]:
     """Return MaskBench dev as JSON lines, in file order."""
     with gzip.open(folder / "maskbench" / "dev.jsonl.gz", "rt", encoding="utf-8") as stream:
-        return stream.read().splitlines()
+        return stream.read().rstrip("\n").split("\n")
 
 
 def sample_dev(folder: Path, count: int | None, seed: int = 0) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def sample_dev(folder: Path, count: int | None, seed: int = 0) -> list[dict[str,
 def cases(folder: Path) -> list[dict[str, Any]]:
     """Return the small cases {"id", "kind", "constraint", "accept", "reject", "expect", "note"}."""
     text = (folder / "cases" / "cases.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines() if line]
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def instance_text(data: object) -> str:

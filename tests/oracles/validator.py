@@ -28,7 +28,7 @@ from jsonschema.exceptions import ValidationError
 from oracles import ecma
 from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
-from referencing.jsonschema import EMPTY_REGISTRY
+from referencing.jsonschema import EMPTY_REGISTRY, lookup_recursive_ref
 
 MAX_DEPTH = 4_000
 _SHALLOW = 40
@@ -318,7 +318,8 @@ def evaluated(validator: Any, instance: dict[str, Any], schema: Any, *, own: boo
     found: set[str] = set()
     for name in ("$ref", "$dynamicRef", "$recursiveRef"):
         if name in schema:
-            resolved = validator._resolver.lookup(schema[name])
+            recursive = name == "$recursiveRef"
+            resolved = lookup_recursive_ref(validator._resolver) if recursive else validator._resolver.lookup(schema[name])
             inner = validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)
             found |= evaluated(inner, instance, resolved.contents)
     found |= instance.keys() & schema.get("properties", {}).keys()
