@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -142,6 +143,12 @@ def allowed_ids(row: np.ndarray[Any, np.dtype[np.int32]], size: int) -> np.ndarr
     return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")[:size])
 
 
+@lru_cache(maxsize=2)
+def first_bytes(vocabulary: Vocabulary) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """Return the first byte of every token, -1 for those without bytes."""
+    return np.array([token[0] if token else -1 for token in vocabulary.tokens()], dtype=np.int16)
+
+
 def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int, by_byte: bool = False) -> list[int]:
     """Return the tokens of a random walk under the mask, the end token included.
 
@@ -153,29 +160,20 @@ def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int
         AssertionError: no token is allowed, or the budget was missed.
     """
     vocabulary = compiled.vocabulary
-    size = vocabulary.vocab_size
+    first = first_bytes(vocabulary)
     state, out = compiled.start, []
     left: int | None = None
     while True:
         if left is None and len(out) >= free:
             left = compiled.distance(state) + slack
         row = compiled.bitmask(state) if left is None else compiled.allowed_within(state, left)
-        choice = allowed_ids(row, size)
+        choice = allowed_ids(row, vocabulary.vocab_size)
         assert len(choice), f"dead end after {len(out)} tokens, budget {left}, distance {compiled.distance(state)}"
-        token_id = int(choice[rng.randrange(len(choice))])
         if by_byte:
-            ends = [int(end) for end in choice if int(end) in vocabulary.eos_token_ids]
-            if ends and rng.random() < 0.3:
-                token_id = ends[0]
-            else:
-                byte = rng.choice(sorted(compiled.next_bytes(state)) or [-1])
-                for _ in range(400):
-                    if (vocabulary.token_bytes(token_id) or b"")[:1] == bytes((byte & 255,)):
-                        break
-                    token_id = int(choice[rng.randrange(len(choice))])
-                else:
-                    single = [int(one) for one in choice if vocabulary.token_bytes(int(one)) == bytes((byte & 255,))]
-                    token_id = single[0] if single else token_id
+            # The end counts as one more byte, -1.
+            starts = first[choice]
+            choice = choice[starts == rng.choice(np.unique(starts).tolist())]
+        token_id = int(choice[rng.randrange(len(choice))])
         out.append(token_id)
         if left is not None:
             left -= 1
