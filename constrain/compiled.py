@@ -257,7 +257,7 @@ class CompiledGrammar:
             plan = self.completion(state)
             if len(plan) <= budget and plan[0] not in self._eos:
                 _set_bit(row, plan[0])
-            self._completer.allow(self, state, budget, row)
+            self._completer.allow(state, budget, self._row(state) & ~self._eos_row, row)
         return row
 
     def matcher(self) -> Matcher:

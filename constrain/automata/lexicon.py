@@ -254,6 +254,21 @@ class Lexicon:
         # Written last and at once: kernels of other threads read `delta` without the lock.
         self.delta[state] = row
 
+    def transitions(self, state: int) -> npt.NDArray[np.int32]:
+        """Return int32[256], the next state by byte."""
+        with self.lock:
+            if self.delta[state, 0] == _UNKNOWN:
+                self.expand(state)
+            return self.delta[state]
+
+    def least_bytes(self, state: int) -> int:
+        """Return a lower bound, exact without intersections, of the bytes (at least one) to the end of the terminal."""
+        with self.lock:
+            expression = self._expressions[state]
+            if not self.table.nullable[expression]:
+                return self.table.least_length(expression)
+            return 1 + min(self.table.least_length(target) for _, target in self.table.row(expression))
+
     def expand_reachable(self, state: int, at_most: int) -> None:
         """Fill in the rows of up to `at_most` states reachable from `state`, breadth first."""
         queue, seen = [state], {state}

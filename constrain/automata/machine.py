@@ -7,8 +7,10 @@ them, and grows what is too small. A kernel that needs something returns NEED, a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from constrain.vocabulary import Vocabulary
 
     Array = npt.NDArray[np.int32]
+    Bytes = npt.NDArray[np.uint8]
 
 _OPERATIONS = {
     ir.ADD: at.OP_ADD,
@@ -38,6 +41,9 @@ _OPERATIONS = {
     ir.INSERT: at.OP_INSERT,
 }
 _EXPAND_AHEAD = 512
+# Numba compiles read-only arrays separately, and what np.frombuffer makes of bytes is read-only.
+_NO_DATA = np.frombuffer(b"", dtype=np.uint8)
+_NO_OUT = np.zeros((1, 1), dtype=np.int32)
 
 
 class Workspace:
@@ -68,6 +74,7 @@ class Machine:
         self._header[at.H_OBJECTS] = at.FIRST_OBJECT
         self._arena["graph"][0] = 1
         self._graph_top = 2
+        self._blocks: list[int] = []  # where each rule's nodes begin, ascending
         self._rules: dict[Hashable, int] = {}
         self._rule_names: list[Hashable] = []
         self._refresh()
@@ -77,12 +84,8 @@ class Machine:
             for name, made in self._rule_set.graphs.items():
                 self._place(name, made)
         self._refresh()
-        first = self.call(kernel.intern, at.TAG_KERNEL, self._ints(self._rule_start(graphs.START), at.TOP, 0))
-        self.start: int = self.call(kernel.intern, at.TAG_CONFIG, self._ints(0, first))
-
-    @staticmethod
-    def _ints(*values: int) -> Array:
-        return np.array(values, dtype=np.int32)
+        first = self._intern(at.TAG_KERNEL, self._rule_start(graphs.START), int(at.TOP), 0)
+        self.start = self._intern(at.TAG_CONFIG, 0, first)
 
     @property
     def _header(self) -> Array:
@@ -157,6 +160,7 @@ class Machine:
                 values += self._edge(edge)
                 values.append(where[edge.target])
         index = self._rule(name)
+        self._blocks.append(self._graph_top)
         self._arena["graph"][self._graph_top : top] = values
         self._graph_top = top
         self._arena["rules"][index] = where[made.start]
@@ -175,9 +179,9 @@ class Machine:
         assert isinstance(label, ir.Op)
         value = label.value
         if label.code == ir.INSERT:
-            ends = np.cumsum([len(text) for text in label.texts], dtype=np.int64)
-            data = np.frombuffer(b"".join(label.texts) + b"\0", dtype=np.uint8)
-            value = self.call(kernel.text_set, data, ends)
+            value = 0
+            for text in label.texts:
+                value = self.call(kernel.ADD_TEXT, value, data=np.frombuffer(text, dtype=np.uint8))
         return at.EDGE_OP, _OPERATIONS[label.code] | label.slot << 8, value
 
     def _expand_rule(self, rule: int) -> None:
@@ -203,28 +207,34 @@ class Machine:
         """Return the arrays that kernels take, in the order of `layout`."""
         return self._arena.array, workspace.arena.array, self._lexicon_array, self.lexicon.token_array
 
-    def call(self, function: Callable[..., Any], *arguments: Any, lexer: str = "") -> int:
-        """Run a kernel until it has what it needs, and return its result.
+    def call(self, op: int, a: int = 0, b: int = 0, c: int = 0, *, data: Bytes = _NO_DATA, out: Array = _NO_OUT) -> int:
+        """Run an operation of the kernel until it has what it needs, and return its result."""
+        with self._lock, self._workspace() as workspace:
+            return self._run(workspace, op, a, b, c, data, out)
 
-        Args:
-            lexer: which lexer arrays go before `arguments`: "" none, "d" delta, "m" delta, blob and rows.
-        """
-        with self._lock:
-            workspaces = self.lexicon.workspaces
-            workspace = workspaces.pop() if workspaces else Workspace(self.lexicon.tokens.max_depth)
-            try:
-                while True:
-                    front: tuple[Any, ...] = ()
-                    if lexer == "d":
-                        front = (self.delta,)
-                    elif lexer == "m":
-                        front = (self.delta, self.lexicon.blob, self.rows)
-                    result = int(function(*self._tables(workspace), *front, *arguments))
-                    if result != kernel.NEED:
-                        return result
-                    self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
-            finally:
-                workspaces.append(workspace)
+    @contextmanager
+    def _workspace(self) -> Iterator[Workspace]:
+        free = self.lexicon.workspaces
+        workspace = free.pop() if free else Workspace(self.lexicon.tokens.max_depth)
+        try:
+            yield workspace
+        finally:
+            free.append(workspace)
+
+    def _run(self, workspace: Workspace, op: int, a: int, b: int, c: int, data: Bytes, out: Array) -> int:
+        blob = self.lexicon.blob
+        while True:
+            tables = self._tables(workspace)
+            result = int(kernel.run(*tables, self.delta, self.rows, out, blob, data, op, a, b, c))
+            if result != kernel.NEED:
+                return result
+            self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
+
+    def _intern(self, tag: int, *content: int) -> int:
+        with self._lock, self._workspace() as workspace:
+            where = int(workspace.arena.array[at.AT_SCRATCH])
+            workspace.arena["scratch"][: len(content)] = content
+            return self._run(workspace, kernel.INTERN, int(tag), where, len(content), _NO_DATA, _NO_OUT)
 
     def _provide(self, code: int, argument: int, workspace: Workspace) -> None:
         if code == at.NEED_RULE:
@@ -260,7 +270,7 @@ class Machine:
     def rebuild_hash(self) -> None:
         """Fill the hash table anew from the objects."""
         self._arena["hash"][:] = 0
-        kernel.rehash(*self._tables(Workspace(0)))
+        self.call(kernel.REHASH)
 
     def _make_inside(self, state: int, workspace: Workspace) -> None:
         """Walk the vocabulary once from an expression's state."""
@@ -276,7 +286,9 @@ class Machine:
             header[at.H_EXIT_COUNT] = lexicon.num_exits
             while True:
                 tables = (header, workspace.arena.array, lexicon.arena.array, lexicon.token_array)
-                if kernel.inside(*tables, lexicon.delta, state, lexicon.rows, index) != kernel.NEED:
+                blob, rows = lexicon.blob, lexicon.rows
+                result = kernel.run(*tables, lexicon.delta, rows, rows, blob, _NO_DATA, kernel.INSIDE, state, index, 0)
+                if result != kernel.NEED:
                     break
                 if header[at.H_CODE] == at.NEED_ROW:
                     lexicon.expand(int(header[at.H_ARG]))
@@ -290,31 +302,123 @@ class Machine:
 
     # What the outside asks for
 
-    def advance(self, state: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
+    def advance(self, state: int, data: Bytes, start: int, stop: int) -> int:
         """Return the state after data[start:stop], 0 if the grammar forbids it."""
-        return self.call(kernel.advance, data, start, stop, state, lexer="d")
+        return self.call(kernel.ADVANCE, start, stop, state, data=data)
 
     def is_accepting(self, state: int) -> bool:
         """Return whether the text may end in this state."""
-        return self.call(kernel.accepting, state) == 1
+        return self.call(kernel.ACCEPTING, state) == 1
 
     def fill(self, state: int, out: Array, row: int) -> None:
         """Write the tokens allowed in a state into a row of `out`; end tokens are not among them."""
         with self._lock:
             self._header[at.H_UNSURE] = self._header[at.H_EXACT] = 0
-            self.call(kernel.fill, state, out, row, lexer="m")
+            self.call(kernel.FILL, state, row, out=out)
             if self._header[at.H_UNSURE]:
                 self._header[at.H_EXACT] = 1
-                self.call(kernel.fill, state, out, row, lexer="m")
+                self.call(kernel.FILL, state, row, out=out)
                 self._header[at.H_EXACT] = 0
 
     def next_bytes(self, state: int) -> npt.NDArray[np.uint8]:
         """Return uint8[256]: 1 for each byte that may come next."""
-        out = np.zeros(256, dtype=np.uint8)
-        self.call(kernel.next_bytes, state, out, lexer="d")
-        return out
+        with self._lock, self._workspace() as workspace:
+            # The far end of the walk's frames is free: the operation uses the first two.
+            walk = workspace.arena["walk"]
+            where = int(workspace.arena.array[at.AT_WALK]) + len(walk) - 256
+            self._run(workspace, kernel.NEXT_BYTES, state, where, 0, _NO_DATA, _NO_OUT)
+            return workspace.arena["walk"][-256:].astype(np.uint8)
 
     @property
     def visited(self) -> int:
         """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
         return int(self._header[at.H_VISITED])
+
+    # What completions need to know
+
+    def content(self, identity: int) -> Array:
+        """Return the content of an object (a copy)."""
+        with self._lock:
+            base = identity * int(at.OBJECT_WIDTH)
+            objects = self._arena["objects"]
+            first, length = int(objects[base + at.O_OFFSET]), int(objects[base + at.O_LENGTH])
+            return self._arena["pool"][first : first + length].copy()
+
+    def key_parts(self, identity: int) -> tuple[int, int, int]:
+        """Return (expression state, text, escape) of a key being read."""
+        inner, text, escape = self.content(identity).tolist()
+        return inner, text, escape
+
+    def has_mark(self, registers: int, mark: int) -> bool:
+        """Return whether a mark is in the set of some registers."""
+        tree = int(self.content(registers)[0]) if registers else 0
+        while tree:
+            parts = self.content(tree).tolist()
+            if len(parts) == 1:
+                return bool(parts[0] == 2 * mark)
+            prefix, bit, left, right = parts
+            if (2 * mark) & (bit - 1) != prefix:
+                return False
+            tree = right if 2 * mark & bit else left
+        return False
+
+    def first_lexers(self, identity: int) -> list[int]:
+        """Return the lexer states that begin when a kernel is entered."""
+        with self._lock:
+            self.call(kernel.CLOSE, identity)
+            base = identity * int(at.OBJECT_WIDTH)
+            objects = self._arena["objects"]
+            first, count = int(objects[base + at.O_A]), int(objects[base + at.O_B])
+            lexers: list[int] = self._arena["edges"][first : first + 2 * count : 2].tolist()
+            return lexers
+
+    def block(self, node: int) -> int:
+        """Return a number for the rule that a graph node belongs to."""
+        return bisect_right(self._blocks, node)
+
+    def rule_start(self, rule: int) -> int:
+        """Return the start node of a rule by its index."""
+        return int(self._arena["rules"][rule])
+
+    def _expand_all(self) -> None:
+        rule = 0
+        while rule < len(self._rule_names):
+            if rule >= self.limits.max_schema_nodes:
+                raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, "while expanding all rules")
+            if self._arena["rules"][rule] < 0:
+                self._expand_rule(rule)
+            rule += 1
+        self._refresh()
+
+    def all_edges(self) -> list[tuple[int, int, int, int, int]]:
+        """Return (source node, kind, a, b, target node) of every edge of every rule, all rules expanded."""
+        with self._lock:
+            self._expand_all()
+            values = self._arena["graph"][: self._graph_top].tolist()
+        out = []
+        node = 0
+        while node < len(values):
+            count = values[node + 1]
+            for i in range(node + 2, node + 2 + 4 * count, 4):
+                out.append((node, *values[i : i + 4]))
+            node += 2 + 4 * count
+        return out
+
+    def final_nodes(self) -> list[int]:
+        """Return the graph nodes at which a rule may end."""
+        values = self._arena["graph"][: self._graph_top].tolist()
+        out, node = [], 0
+        while node < len(values):
+            if values[node]:
+                out.append(node)
+            node += 2 + 4 * values[node + 1]
+        return out
+
+    def successors(self, state: int, token_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the state after each of some tokens."""
+        data = np.frombuffer(self.vocabulary.data, dtype=np.uint8)
+        offsets = self.vocabulary.offsets
+        out = np.empty(len(token_ids), dtype=np.int64)
+        for i, token_id in enumerate(token_ids.tolist()):
+            out[i] = self.advance(state, data, int(offsets[token_id]), int(offsets[token_id + 1]))
+        return out

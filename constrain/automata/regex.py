@@ -45,6 +45,7 @@ class RegexTable:
         self.unsure: list[bool] = [False, False]
         self._ids: dict[tuple[int, ...], int] = {}
         self._rows: dict[int, Row] = {NOTHING: (), EPSILON: ()}
+        self._least: dict[int, int] = {NOTHING: 1 << 40, EPSILON: 0}
         self._live: dict[int, bool] = {NOTHING: False, EPSILON: True}
         self.everything = self.repeat(self.byte_class(alphabet), 0, UNBOUNDED)
 
@@ -291,6 +292,37 @@ class RegexTable:
                 if mask & other
             ]
         return _joined((mask, self.intersect(targets)) for mask, targets in parts)
+
+    def least_length(self, root: int) -> int:
+        """Return the length of a shortest text; below intersections and complements only a lower bound."""
+        known = self._least
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            if top in known:
+                stack.pop()
+                continue
+            args = () if self.kinds[top] in (CLASS, COMPLEMENT) else self.args[top]
+            parts = args[:1] if self.kinds[top] == REPEAT else args
+            missing = [part for part in parts if part not in known]
+            if missing:
+                stack.extend(missing)
+                continue
+            known[top] = self._least_length(top, [known[part] for part in parts])
+            stack.pop()
+        return known[root]
+
+    def _least_length(self, expression: int, parts: list[int]) -> int:
+        kind = self.kinds[expression]
+        if self.nullable[expression]:
+            return 0
+        if kind == CONCAT:
+            return sum(parts)
+        if kind == REPEAT:
+            return parts[0] * self.args[expression][1]
+        if kind == ALTERNATE:
+            return min(parts)
+        return max(parts, default=1)
 
     # Emptiness
 

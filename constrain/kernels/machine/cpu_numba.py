@@ -1079,11 +1079,11 @@ def _pair_mask(
     return _trie_mask(M, W, L, V, delta, state, kernel, out, row)
 
 
-# Entry points
+# Operations
 
 
-@njit(cache=True, nogil=True)
-def fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: Any) -> Any:
+@_inner
+def _op_fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: Any) -> Any:
     """Write the mask of a state into a row of `out` (wide enough; end tokens not included). 0, or NEED."""
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
@@ -1110,8 +1110,8 @@ def fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state
     return 0
 
 
-@njit(cache=True, nogil=True)
-def advance(M: Any, W: Any, L: Any, V: Any, delta: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
+@_inner
+def _op_advance(M: Any, W: Any, L: Any, V: Any, delta: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
     """Return the state after data[start:stop], DEAD if there is none, or NEED."""
     _load(M, W, L, V, state, ZERO)
     frame = ZERO
@@ -1123,8 +1123,8 @@ def advance(M: Any, W: Any, L: Any, V: Any, delta: Any, data: Any, start: Any, s
     return _store(M, W, L, V, frame)
 
 
-@njit(cache=True, nogil=True)
-def accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
+@_inner
+def _op_accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
     """Return 1 if the text may end in this state, 0 if not, or NEED."""
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
@@ -1137,22 +1137,22 @@ def accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
     return status if status < 0 else np.int64(M[objects + kernel * OBJECT_WIDTH + O_C])
 
 
-@njit(cache=True, nogil=True)
-def next_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, out: Any) -> Any:
-    """Write into out[256] which bytes may come next (1 or 0); return how many, or NEED."""
+@_inner
+def _op_next_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) -> Any:
+    """Write into the workspace at `at` which of 256 bytes may come next (1 or 0); return how many, or NEED."""
     found = ZERO
     for byte in range(256):
         _load(M, W, L, V, state, ZERO)
         status = _step(M, W, L, V, delta, ZERO, ONE, byte)
         if status < 0:
             return status
-        out[byte] = status
+        W[at + byte] = status
         found += status
     return found
 
 
-@njit(cache=True, nogil=True)
-def inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
+@_inner
+def _op_inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
     """Write the inside row of an expression's state: tokens after which its terminal can still go on.
 
     The trie nodes at which the terminal may end, and below which tokens go on, are appended to the exits from
@@ -1191,31 +1191,19 @@ def inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any, in
     return 0
 
 
-@njit(cache=True, nogil=True)
-def intern(M: Any, W: Any, L: Any, V: Any, tag: Any, content: Any) -> Any:
-    """Intern an object from outside (start kernels and configurations)."""
-    return _intern(M, W, L, V, tag, content, ZERO, len(content), YES)
+@_inner
+def _op_add_text(M: Any, W: Any, L: Any, V: Any, data: Any, tree: Any) -> Any:
+    """Return the set `tree` with the text `data` added, or NEED."""
+    text = ZERO
+    for i in range(len(data)):
+        text = _append_byte(M, W, L, V, text, np.int64(data[i]), YES)
+        if text < 0:
+            return text
+    return _insert(M, W, L, V, tree, 2 * text + 1)
 
 
-@njit(cache=True, nogil=True)
-def text_set(M: Any, W: Any, L: Any, V: Any, data: Any, ends: Any) -> Any:
-    """Return the set of the texts data[ends[i-1]:ends[i]], or NEED."""
-    tree, at = ZERO, ZERO
-    for i in range(len(ends)):
-        text = ZERO
-        for j in range(at, ends[i]):
-            text = _append_byte(M, W, L, V, text, np.int64(data[j]), YES)
-            if text < 0:
-                return text
-        at = ends[i]
-        tree = _insert(M, W, L, V, tree, 2 * text + 1)
-        if tree < 0:
-            return tree
-    return tree
-
-
-@njit(cache=True, nogil=True)
-def rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
+@_inner
+def _op_rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
     """Fill an empty, larger hash table with all objects."""
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
@@ -1235,3 +1223,43 @@ def rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
             slot = (slot + 1) & mask
         M[table + slot] = new
     return 0
+
+
+# Numbers of the operations that `run` knows.
+ADVANCE, FILL, ACCEPTING, NEXT_BYTES, INSIDE, INTERN, ADD_TEXT, REHASH, CLOSE = range(9)
+
+
+@njit(cache=True, nogil=True)
+def run(
+    M: Any, W: Any, L: Any, V: Any, delta: Any, rows: Any, out: Any, blob: Any, data: Any, op: Any, a: Any, b: Any, c: Any
+) -> Any:
+    """Do one operation. One entry point for all, so that numba compiles and links the callees once.
+
+    Args:
+        M, W, L, V: int32 arrays of the grammar, the workspace, the lexicon and the tokens; see `layout`.
+        delta: int32[states, 256], lexer transitions.
+        rows: int32[rows, words], inside rows.
+        out: int32[batch, words], where masks go.
+        blob: uint8, bytes of the vocabulary trie's paths.
+        data: uint8, text to advance over.
+        op: which operation; a, b, c: its numbers, see below.
+    Returns:
+        The operation's result, or NEED.
+    """
+    if op == ADVANCE:  # over data[a:b] from state c
+        return _op_advance(M, W, L, V, delta, data, a, b, c)
+    if op == FILL:  # the mask of state a into row b of out
+        return _op_fill(M, W, L, V, delta, blob, rows, a, out, b)
+    if op == ACCEPTING:  # state a
+        return _op_accepting(M, W, L, V, a)
+    if op == NEXT_BYTES:  # of state a, into the workspace at b
+        return _op_next_bytes(M, W, L, V, delta, a, b)
+    if op == INSIDE:  # row b of expression state a
+        return _op_inside(M, W, L, V, delta, a, rows, b)
+    if op == INTERN:  # an object with tag a whose content of c ints is in the workspace at b
+        return _intern(M, W, L, V, a, W, b, c, YES)
+    if op == ADD_TEXT:  # data to the set a
+        return _op_add_text(M, W, L, V, data, a)
+    if op == REHASH:
+        return _op_rehash(M, W, L, V)
+    return _close(M, W, L, V, a)  # kernel a

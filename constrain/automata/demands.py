@@ -1,0 +1,140 @@
+"""What the registers of a rule demand before it may end: members that must have come, counts that must be reached.
+
+Without these demands the search for a shortest completion would believe that an object can be closed at once, and try
+its members in every order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from constrain.automata.components import strongly_connected
+from constrain.kernels.machine import layout as at
+
+FAR = 1 << 40
+
+Edge = tuple[int, int, int, int, int]
+"""(source node, kind, a, b, target node); see `kernels.machine.layout`."""
+Demand = tuple[bool, int, int, int]
+"""(is it a count, mark or counter, value to reach, bytes for the mark or for one more)."""
+_Requirement = tuple[bool, int, int]
+
+
+def of_rule(
+    block: list[Edge], finals: set[int], node_cost: dict[int, int], edge_cost: Callable[[Edge], int]
+) -> dict[int, tuple[Demand, ...]]:
+    """Return for each node of one rule what every way from it to the rule's end demands.
+
+    Args:
+        block: the rule's edges.
+        finals: nodes at which rules end.
+        node_cost: bytes from each node to its rule's end, demands left out.
+        edge_cost: bytes that an edge reads.
+    """
+    following: dict[int, list[Edge]] = {}
+    for edge in block:
+        following.setdefault(edge[0], []).append(edge)
+    marks: dict[int, set[int]] = {}
+    for _, kind, a, mark, target in block:
+        if kind == at.EDGE_OP and a & 255 == at.OP_MARK:
+            for slot in _added_after(following, target):
+                marks.setdefault(slot, set()).add(mark)
+    ways: dict[int, list[tuple[int, frozenset[_Requirement]]]] = {}
+    for source, kind, a, value, target in block:
+        needed: frozenset[_Requirement] = frozenset()
+        if kind == at.EDGE_OP and a & 255 == at.OP_MARKED:
+            needed = frozenset(((False, value, 0),))
+        elif kind == at.EDGE_OP and a & 255 == at.OP_AT_LEAST:
+            slot = a >> 8
+            if slot not in marks:
+                needed = frozenset(((True, slot, value),))
+            elif len(marks[slot]) == value:
+                needed = frozenset((False, mark, 0) for mark in marks[slot])
+        ways.setdefault(source, []).append((target, needed))
+    prices = _prices(following, node_cost, edge_cost)
+    return {
+        node: tuple((*one, prices.get(one[:2], 0)) for one in sorted(needed))
+        for node, needed in _on_all_ways(ways, finals).items()
+    }
+
+
+def _added_after(following: dict[int, list[Edge]], node: int) -> list[int]:
+    """Return the counters raised by the operations that follow a node without a choice."""
+    slots = []
+    seen = set()
+    while len(following.get(node, ())) == 1 and node not in seen:
+        seen.add(node)
+        _, kind, a, _, target = following[node][0]
+        if kind == at.EDGE_OP and a & 255 == at.OP_ADD:
+            slots.append(a >> 8)
+        elif kind != at.EDGE_EMPTY:
+            break
+        node = target
+    return slots
+
+
+def _prices(
+    following: dict[int, list[Edge]], node_cost: dict[int, int], edge_cost: Callable[[Edge], int]
+) -> dict[tuple[bool, int], int]:
+    """Return what each mark set in a loop, and each count added in a loop, costs in bytes."""
+    targets = {node: [edge[4] for edge in out] for node, out in following.items()}
+    loops = [frozenset(component) for component in strongly_connected(targets) if len(component) > 1]
+    prices: dict[tuple[bool, int], int] = {}
+    for loop in loops:
+        cheapest = min(node_cost.get(node, FAR) for node in loop)  # type: ignore[call-overload]
+        for source in loop:
+            for _, kind, a, mark, target in following.get(source, ()):  # type: ignore[call-overload]
+                if kind != at.EDGE_OP or target not in loop:
+                    continue
+                if a & 255 == at.OP_MARK:
+                    key, price = (False, mark), node_cost.get(target, FAR) - cheapest
+                elif a & 255 == at.OP_ADD:
+                    key, price = (True, a >> 8), _round_trip(following, loop, target, int(source), edge_cost)  # type: ignore[call-overload]
+                else:
+                    continue
+                prices[key] = min(price, prices.get(key, FAR))
+    return prices
+
+
+def _round_trip(
+    following: dict[int, list[Edge]],
+    loop: frozenset[object],
+    source: int,
+    target: int,
+    edge_cost: Callable[[Edge], int],
+) -> int:
+    """Return the bytes of a shortest way from one node of a loop to another."""
+    heap = [(0, source)]
+    done = set()
+    while heap:
+        here, node = heapq.heappop(heap)
+        if node == target:
+            return here
+        if node in done:
+            continue
+        done.add(node)
+        for edge in following.get(node, ()):
+            if edge[4] in loop:
+                heapq.heappush(heap, (here + edge_cost(edge), edge[4]))
+    return 0
+
+
+def _on_all_ways(
+    ways: dict[int, list[tuple[int, frozenset[_Requirement]]]], finals: set[int]
+) -> dict[int, frozenset[_Requirement]]:
+    """Return for each node what is demanded on every way from it to a final node (greatest fixpoint)."""
+    before: dict[int, list[int]] = {}
+    for source, out in ways.items():
+        for target, _ in out:
+            before.setdefault(target, []).append(source)
+    reached = [node for node in before if node in finals]
+    needs: dict[int, frozenset[_Requirement]] = {node: frozenset() for node in reached}
+    work = list(reached)
+    while work:
+        for source in before.get(work.pop(), ()):
+            joint = frozenset.intersection(*(needs[t] | needed for t, needed in ways[source] if t in needs))
+            if source not in finals and needs.get(source) != joint:
+                needs[source] = joint
+                work.append(source)
+    return {node: needed for node, needed in needs.items() if needed}
