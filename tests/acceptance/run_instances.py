@@ -1,7 +1,7 @@
 """Run acceptance 4 over all schemas, in parts that can go side by side and be resumed.
 
-    python tests/acceptance/run_instances.py --part 0/2 & python tests/acceptance/run_instances.py --part 1/2
-    python tests/acceptance/run_instances.py --report
+python tests/acceptance/run_instances.py --part 0/2 & python tests/acceptance/run_instances.py --part 1/2
+python tests/acceptance/run_instances.py --report
 """
 
 import argparse

@@ -88,7 +88,9 @@ def test_the_validator_agrees_with_the_cases(data):
         if case["kind"] == "json_schema" and case["expect"] in ("match", "fast", "error_or_match"):
             validator = Validator(case["constraint"])
             differ += [
-                (case["id"], text) for text in (*case["accept"], *case["reject"]) if validator.accepts(text) != (text in case["accept"])
+                (case["id"], text)
+                for text in (*case["accept"], *case["reject"])
+                if validator.accepts(text) != (text in case["accept"])
             ]
     assert not differ
 
@@ -107,7 +109,10 @@ def test_every_split_of_a_text(llama_vocabulary):
         matcher.reset()
 
 
-@pytest.mark.parametrize("text", ['{%s}', '{%s"a":1}', '{"a"%s:1}', '{"a":%s1}', '{"a":1%s}', '{"a":1,%s"b":[]}', '{"a":[%s]}', '{"a":[1%s,2]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["{%s}", '{%s"a":1}', '{"a"%s:1}', '{"a":%s1}', '{"a":1%s}', '{"a":1,%s"b":[]}', '{"a":[%s]}', '{"a":[1%s,2]}'],
+)
 def test_runs_of_blanks_are_bounded(llama_vocabulary, text):
     """E11: a run of 8 blanks is allowed, one of 9 is not, whatever the blanks and however they are cut into tokens."""
     compiled = compile_grammar(json_schema({"type": "object"}), llama_vocabulary)
@@ -115,5 +120,3 @@ def test_runs_of_blanks_are_bounded(llama_vocabulary, text):
         for size in (0, 1, 8, 9, 200):
             run = (blank * size)[:size]
             assert compiled.accepts((text % run).encode()) == (size <= 8), (blank, size)
-
-
