@@ -1,4 +1,4 @@
-"""Grammar IR: what front ends produce and automata consume. A leaf; imports no other module of ours but errors and limits.
+"""Grammar IR: what front ends produce and automata consume. A leaf: imports nothing of ours but errors and limits.
 
 Two levels share one closed set of node classes.
 
@@ -212,7 +212,7 @@ class Grammar:
         expand: gives the node of a rule that is not in `rules`, or None. Called at most once per name and compiled
             grammar. Such a rule must not be nullable and must reach a terminal before it calls itself again.
         report: what is enforced and how.
-        source: (front end, arguments) from which the grammar can be made again in another process; plain picklable data.
+        source: (front end, arguments) from which the grammar can be made again elsewhere; plain picklable data.
         name: how errors call the start rule.
     """
 
@@ -278,9 +278,7 @@ def _problem(node: Node, regular: set[int]) -> str | None:
             if not previous < low <= high <= MAX_CODEPOINT:
                 return f"ranges are not sorted and disjoint at {low:#x}"
             previous = high
-    if isinstance(node, Repeat) and not (
-        node.minimum >= 0 and (node.maximum is None or node.maximum >= node.minimum)
-    ):
+    if isinstance(node, Repeat) and not (node.minimum >= 0 and (node.maximum is None or node.maximum >= node.minimum)):
         return f"bounds {{{node.minimum},{node.maximum}}}"
     if isinstance(node, OneOf) and any(not text for text in node.texts):
         return "an empty text in OneOf"

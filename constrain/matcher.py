@@ -79,7 +79,7 @@ class Matcher:
     def copy(self) -> Matcher:
         """Return an independent matcher at the same position."""
         other = Matcher(self.compiled)
-        other._states = self._states.copy()  # noqa: SLF001  the same class
+        other._states = self._states.copy()
         other.token_ids = self.token_ids.copy()
         return other
 

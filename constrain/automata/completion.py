@@ -30,7 +30,7 @@ _FAR = demands.FAR
 _ROUNDS = 3
 _MAX_PLANS = 100_000
 _MAX_EXAMINED = 128
-_PREFERRED = b"aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\"]}),.:;[{( -_"
+_PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
 _RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
 _KEY_CHOICES = 24

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=Hashable)
 
 
-def strongly_connected(successors: Mapping[Hashable, Iterable[Hashable]]) -> list[list[Hashable]]:
+def strongly_connected(successors: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
     """Return the components of a graph, each before those that lead to it.
 
     Source: Tarjan 1972, with an explicit stack.
     """
-    index: dict[Hashable, int] = {}
-    low: dict[Hashable, int] = {}
-    on_stack: set[Hashable] = set()
-    stack: list[Hashable] = []
-    out: list[list[Hashable]] = []
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    on_stack: set[Node] = set()
+    stack: list[Node] = []
+    out: list[list[Node]] = []
     for root in successors:
         if root in index:
             continue

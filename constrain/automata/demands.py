@@ -82,15 +82,15 @@ def _prices(
     loops = [frozenset(component) for component in strongly_connected(targets) if len(component) > 1]
     prices: dict[tuple[bool, int], int] = {}
     for loop in loops:
-        cheapest = min(node_cost.get(node, FAR) for node in loop)  # type: ignore[call-overload]
+        cheapest = min(node_cost.get(node, FAR) for node in loop)
         for source in loop:
-            for _, kind, a, mark, target in following.get(source, ()):  # type: ignore[call-overload]
+            for _, kind, a, mark, target in following.get(source, ()):
                 if kind != at.EDGE_OP or target not in loop:
                     continue
                 if a & 255 == at.OP_MARK:
                     key, price = (False, mark), node_cost.get(target, FAR) - cheapest
                 elif a & 255 == at.OP_ADD:
-                    key, price = (True, a >> 8), _round_trip(following, loop, target, int(source), edge_cost)  # type: ignore[call-overload]
+                    key, price = (True, a >> 8), _round_trip(following, loop, target, source, edge_cost)
                 else:
                     continue
                 prices[key] = min(price, prices.get(key, FAR))
@@ -99,7 +99,7 @@ def _prices(
 
 def _round_trip(
     following: dict[int, list[Edge]],
-    loop: frozenset[object],
+    loop: frozenset[int],
     source: int,
     target: int,
     edge_cost: Callable[[Edge], int],

@@ -259,7 +259,8 @@ class Lexicon:
         with self.lock:
             if self.delta[state, 0] == _UNKNOWN:
                 self.expand(state)
-            return self.delta[state]
+            row: npt.NDArray[np.int32] = self.delta[state]
+            return row
 
     def least_bytes(self, state: int) -> int:
         """Return a lower bound, exact without intersections, of the bytes (at least one) to the end of the terminal."""
@@ -276,7 +277,7 @@ class Lexicon:
             if self.delta[current, 0] == _UNKNOWN:
                 self.expand(current)
             for target in set(self.delta[current].tolist()):
-                if LEX_END < target and target not in seen and len(seen) < at_most:
+                if target > LEX_END and target not in seen and len(seen) < at_most:
                     seen.add(target)
                     queue.append(target)
 
@@ -309,7 +310,7 @@ _MAX_LEXICONS = 8
 
 
 def lexicon_for(vocabulary: Vocabulary) -> Lexicon:
-    """Return the current lexicon of a vocabulary; a full one is replaced, and lives on with the grammars that use it."""
+    """Return the current lexicon of a vocabulary; a full one is replaced and lives on with its grammars."""
     with _lexicons_lock:
         found = _lexicons.get(vocabulary.fingerprint)
         if found is None or found.is_full:

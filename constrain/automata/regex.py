@@ -80,7 +80,7 @@ class RegexTable:
 
     def concat(self, first: int, second: int) -> int:
         """Return `first` followed by `second`, nested to the right."""
-        if first == NOTHING or second == NOTHING:
+        if NOTHING in {first, second}:
             return NOTHING
         if first == EPSILON:
             return second
@@ -286,10 +286,7 @@ class RegexTable:
         parts: list[tuple[int, tuple[int, ...]]] = [(mask, (target,)) for mask, target in rows[0]]
         for row in rows[1:]:
             parts = [
-                (mask & other, (*targets, target))
-                for mask, targets in parts
-                for other, target in row
-                if mask & other
+                (mask & other, (*targets, target)) for mask, targets in parts for other, target in row if mask & other
             ]
         return _joined((mask, self.intersect(targets)) for mask, targets in parts)
 

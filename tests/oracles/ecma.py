@@ -203,7 +203,11 @@ def _complement(letter: str) -> str:
     import regex
 
     inside = regex.compile(f"[{CLASSES[letter]}]")
-    edges = [point for point in range(0x10000) if bool(inside.match(chr(point))) != (point > 0 and bool(inside.match(chr(point - 1))))]
+    edges = [
+        point
+        for point in range(0x10000)
+        if bool(inside.match(chr(point))) != (point > 0 and bool(inside.match(chr(point - 1))))
+    ]
     outside = [0, *edges, 0x110000] if not inside.match("\0") else [*edges[1:], 0x110000]
     return "".join(f"{_point(a)}-{_point(b - 1)}" for a, b in zip(outside[::2], outside[1::2], strict=True))
 

@@ -450,9 +450,7 @@ class _Reading:
                         todo.append((target, end, then))
         return seen
 
-    def _cross(
-        self, kind: str, what: object, at: int, registers: Registers, most: int
-    ) -> list[tuple[int, Registers]]:
+    def _cross(self, kind: str, what: object, at: int, registers: Registers, most: int) -> list[tuple[int, Registers]]:
         """Return the (position, registers) after one edge."""
         if kind == "op":
             assert isinstance(what, ir.Op)

@@ -116,7 +116,9 @@ def keyed(rng: random.Random) -> ir.Grammar:
     key = ir.Key(ir.Seq((ir.Literal(b'"'), inside, ir.Literal(b'"'))))
     taken = tuple(text.encode() for text in rng.sample(("", "a", "b", "ab", "aa"), rng.randint(0, 3)))
     most = rng.randint(1, 4)
-    item = ir.Seq((key, ir.Op(ir.LESS, 0, most), ir.Op(ir.ADD, 0, 1), *([ir.Ref("list")] if rng.random() < 0.3 else [])))
+    item = ir.Seq(
+        (key, ir.Op(ir.LESS, 0, most), ir.Op(ir.ADD, 0, 1), *([ir.Ref("list")] if rng.random() < 0.3 else []))
+    )
     more = ir.Repeat(ir.Seq((ir.Literal(b","), item)), 0, None)
     body = ir.Seq((ir.Literal(b"["), ir.Op(ir.INSERT, texts=taken), item, more, ir.Literal(b"]")))
     return ir.Grammar(ir.Ref("list"), {"list": ir.Alt((body, ir.Literal(b"[]")))})
@@ -128,7 +130,9 @@ def keyed(rng: random.Random) -> ir.Grammar:
 def pattern(rng: random.Random, depth: int = 3) -> str:
     """Return a random pattern over a, b, c, é and a few classes; read it as a full match."""
     if depth == 0 or rng.random() < 0.15:
-        return rng.choice(("a", "b", "c", "ab", "é", "€", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\W", "[é-€]", "😀"))
+        return rng.choice(
+            ("a", "b", "c", "ab", "é", "€", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\W", "[é-€]", "😀")
+        )
     kind = rng.randrange(8)
     one = pattern(rng, depth - 1)
     if kind < 3:

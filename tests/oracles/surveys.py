@@ -101,7 +101,9 @@ def compiled_or_refused(
     return compiled, {"status": "compiled", "compile_ms": round(1e3 * (time.perf_counter() - began), 3)}
 
 
-def survey_instances(row: Record, vocabulary: Vocabulary, tokenizer: Any, seconds: float = 60.0, **options: Any) -> Record:
+def survey_instances(
+    row: Record, vocabulary: Vocabulary, tokenizer: Any, seconds: float = 60.0, **options: Any
+) -> Record:
     """Try every labelled instance of a schema token by token, as `json.dumps` writes it, in any order of keys."""
     options = {"property_order": "any", **options}
     compiled, record = compiled_or_refused(row["schema"], vocabulary, seconds, **options)
@@ -185,7 +187,9 @@ def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int
         assert state != 0, "a token that the mask allows is refused"
 
 
-def survey_walks(row: Record, vocabulary: Vocabulary, walks: int, seed: int, seconds: float = 120.0, **options: Any) -> Record:
+def survey_walks(
+    row: Record, vocabulary: Vocabulary, walks: int, seed: int, seconds: float = 120.0, **options: Any
+) -> Record:
     """Walk a schema `walks` times; every text must be valid."""
     compiled, record = compiled_or_refused(row["schema"], vocabulary, seconds, **options)
     record |= {"walks": 0, "tokens": 0, "unsure": 0, "failures": []}
@@ -259,5 +263,7 @@ def walks_report(records: list[Record]) -> str:
         f"unsure: {sum(r['unsure'] for r in records)}, failures: {sum(len(r['failures']) for r in records)}",
     ]
     lines += [f"  {r['id']}: {failure}" for r in records for failure in r["failures"][:2]]
-    lines += [f"  {r['id']}: {r['status']}: {r.get('why')}" for r in records if r["status"] in ("crash", "timeout", "unsure")]
+    lines += [
+        f"  {r['id']}: {r['status']}: {r.get('why')}" for r in records if r["status"] in ("crash", "timeout", "unsure")
+    ]
     return "\n".join(lines)

@@ -166,5 +166,7 @@ def test_many_masks(kind):
             refused += 1
         except Exception as error:
             failures.append(f"seed {seed}: {type(error).__name__}: {error}")
-    print(f"{kind}: {20 * count} grammars, {refused} beyond a limit, {len(failures)} differ\n" + "\n".join(failures[:20]))
+    print(
+        f"{kind}: {20 * count} grammars, {refused} beyond a limit, {len(failures)} differ\n" + "\n".join(failures[:20])
+    )
     assert not failures

@@ -7,8 +7,27 @@ import pytest
 from oracles import naive
 
 from constrain.ir import (
-    ADD, AT_LEAST, INSERT, LESS, MARK, MARKED, NOTHING, Alt, And, ByteClass, CharClass, Grammar, Key, Lexeme, Literal,
-    Not, OneOf, Op, Ref, Repeat, Seq,
+    ADD,
+    AT_LEAST,
+    INSERT,
+    LESS,
+    MARK,
+    MARKED,
+    NOTHING,
+    Alt,
+    And,
+    ByteClass,
+    CharClass,
+    Grammar,
+    Key,
+    Lexeme,
+    Literal,
+    Not,
+    OneOf,
+    Op,
+    Ref,
+    Repeat,
+    Seq,
 )  # fmt: skip
 
 A, B = Literal(b"a"), Literal(b"b")
@@ -47,7 +66,9 @@ def test_regular_nodes_against_re(pattern):
     check(Grammar(Lexeme(node)), members)
 
 
-@pytest.mark.parametrize("ranges", [((0x61, 0x7A),), ((0xE0, 0xFFF),), ((0xD000, 0xE000),), ((0xFFFE, 0x10FFFF),), ((0, 0x10FFFF),)])
+@pytest.mark.parametrize(
+    "ranges", [((0x61, 0x7A),), ((0xE0, 0xFFF),), ((0xD000, 0xE000),), ((0xFFFE, 0x10FFFF),), ((0, 0x10FFFF),)]
+)
 def test_characters_are_utf8(ranges):
     node = CharClass(ranges)
     for point in (0, 0x61, 0x7F, 0x80, 0xE9, 0x7FF, 0x800, 0xFFF, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF):
@@ -56,7 +77,15 @@ def test_characters_are_utf8(ranges):
         assert naive.matches_regular(node, text) == inside
         if inside:
             assert all(naive.is_viable_prefix(Grammar(node), text[:size]) for size in range(len(text)))
-    for wrong in (b"\xed\xa0\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80", b"\x80", b"\xff", b"\xf8\x88\x80\x80\x80"):
+    for wrong in (
+        b"\xed\xa0\x80",
+        b"\xc0\x80",
+        b"\xe0\x80\x80",
+        b"\xf4\x90\x80\x80",
+        b"\x80",
+        b"\xff",
+        b"\xf8\x88\x80\x80\x80",
+    ):
         assert not naive.matches_regular(node, wrong)
         assert not naive.is_viable_prefix(Grammar(node), wrong)
 
@@ -93,7 +122,11 @@ def test_counters():
     body = Seq((Repeat(Seq((Op(LESS, 0, 3), A, Op(ADD, 0, 1))), 0, None), Op(AT_LEAST, 0, 2)))
     check(Grammar(Ref("r"), {"r": body}), {b"aa", b"aaa"})
     # Registers are those of one call.
-    check(Grammar(Seq((Ref("r"), B, Ref("r"))), {"r": body}), {x + b"b" + y for x in (b"aa", b"aaa") for y in (b"aa", b"aaa")}, longest=7)
+    check(
+        Grammar(Seq((Ref("r"), B, Ref("r"))), {"r": body}),
+        {x + b"b" + y for x in (b"aa", b"aaa") for y in (b"aa", b"aaa")},
+        longest=7,
+    )
 
 
 def test_marks():
@@ -110,7 +143,9 @@ def test_a_dead_count_is_seen_early():
 def test_keys_are_unique():
     text = Repeat(ByteClass(1 << 97 | 1 << 98), 0, None)
     key = Key(Seq((Literal(b'"'), text, Literal(b'"'))))
-    language = naive.Language(Grammar(Seq((Op(INSERT, texts=(b"b",)), key, Repeat(Seq((Literal(b","), key)), 0, None)))))
+    language = naive.Language(
+        Grammar(Seq((Op(INSERT, texts=(b"b",)), key, Repeat(Seq((Literal(b","), key)), 0, None))))
+    )
     assert language.matches(b'"a","aa",""')
     assert not language.matches(b'"a","aa","a"')
     assert not language.matches(b'"b"')

@@ -22,7 +22,19 @@ def test_texts_that_are_not_json(text):
     assert not accepts(True, text)
 
 
-GOOD_TEXTS = ["0", "-0", " [1 , 2\n]\r\t", '"\\ud83d\\ude00 \\u0000\\/"', "{}", "[]", '{"a":[{"b":[]},{}],"":null}', "[[],[[]],{}]", "true", "1e5", "-1.25E-3"]
+GOOD_TEXTS = [
+    "0",
+    "-0",
+    " [1 , 2\n]\r\t",
+    '"\\ud83d\\ude00 \\u0000\\/"',
+    "{}",
+    "[]",
+    '{"a":[{"b":[]},{}],"":null}',
+    "[[],[[]],{}]",
+    "true",
+    "1e5",
+    "-1.25E-3",
+]
 
 
 @pytest.mark.parametrize("text", GOOD_TEXTS)

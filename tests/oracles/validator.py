@@ -229,7 +229,10 @@ def identity(value: Any) -> Hashable:
         return ("word", value)
     if isinstance(value, (int, Decimal, float)):
         # Python's ints and Decimals compare and hash by value.
-        return ("number", value if isinstance(value, int) else Decimal(repr(value)) if isinstance(value, float) else value)
+        return (
+            "number",
+            value if isinstance(value, int) else Decimal(repr(value)) if isinstance(value, float) else value,
+        )
     if isinstance(value, str):
         return ("string", value)
     if isinstance(value, list):
@@ -299,7 +302,9 @@ def pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) -
 
 def _extras(instance: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     declared, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    return [key for key in instance if key not in declared and not any(_search(expression, key) for expression in patterns)]
+    return [
+        key for key in instance if key not in declared and not any(_search(expression, key) for expression in patterns)
+    ]
 
 
 def additional_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -319,7 +324,9 @@ def evaluated(validator: Any, instance: dict[str, Any], schema: Any, *, own: boo
     for name in ("$ref", "$dynamicRef", "$recursiveRef"):
         if name in schema:
             recursive = name == "$recursiveRef"
-            resolved = lookup_recursive_ref(validator._resolver) if recursive else validator._resolver.lookup(schema[name])
+            resolved = (
+                lookup_recursive_ref(validator._resolver) if recursive else validator._resolver.lookup(schema[name])
+            )
             inner = validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)
             found |= evaluated(inner, instance, resolved.contents)
     found |= instance.keys() & schema.get("properties", {}).keys()

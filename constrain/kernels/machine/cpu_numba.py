@@ -11,7 +11,7 @@ All jitted callees stay in this file: numba's cache does not notice changes in o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -63,6 +63,13 @@ from constrain.kernels.machine.layout import (
     NEED_ROW,
     NEED_RULE,
     NEW_TEXT,
+    O_A,
+    O_B,
+    O_C,
+    O_FIRST,
+    O_LENGTH,
+    O_OFFSET,
+    O_TAG,
     OBJECT_WIDTH,
     OP_ADD,
     OP_AT_LEAST,
@@ -71,15 +78,8 @@ from constrain.kernels.machine.layout import (
     OP_MARK,
     OP_MARKED,
     OP_UNMARKED,
-    O_A,
-    O_B,
-    O_C,
-    O_FIRST,
-    O_LENGTH,
-    O_OFFSET,
-    O_TAG,
-    STATE_WIDTH,
     S_FIRST,
+    STATE_WIDTH,
     TAG_BRANCH,
     TAG_BYTES,
     TAG_CONFIG,
@@ -89,29 +89,30 @@ from constrain.kernels.machine.layout import (
     TAG_REGISTERS,
     TAG_TEXT,
     TOP,
+    int64,
 )
 
-FAIL = np.int64(-1)
-NEED = np.int64(-2)
+FAIL = int64(-1)
+NEED = int64(-2)
 # Callees get no wrapper to be called from Python: that alone saves most of the one-time compilation.
 _inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-LEX_END = np.int64(1)
-LITERAL_BASE = np.int64(1 << 24)
-TRIE_BASE = np.int64(1 << 26)
-KEY_BASE = np.int64(1 << 28)
-ACCEPTS = np.int64(1)
-CONTINUES = np.int64(2)
-NEW_ELEMENT = np.int64(2 * NEW_TEXT + 1)
+LEX_END = int64(1)
+LITERAL_BASE = int64(1 << 24)
+TRIE_BASE = int64(1 << 26)
+KEY_BASE = int64(1 << 28)
+ACCEPTS = int64(1)
+CONTINUES = int64(2)
+NEW_ELEMENT = int64(2 * NEW_TEXT + 1)
 # A frame of WALK: [count, entered kernel, (lexer state, kernel) * PAIRS].
-PAIRS = np.int64(512)
-FRAME = np.int64(2 + 2 * PAIRS)
+PAIRS = int64(512)
+FRAME = int64(2 + 2 * PAIRS)
 # Regions of SCRATCH, each a fifth of it.
-ITEMS, TERMS, CALLS, BUILD, SMALL = (np.int64(i) for i in range(5))
-ZERO, ONE = np.int64(0), np.int64(1)
-YES = np.bool_(1)
+ITEMS, TERMS, CALLS, BUILD, SMALL = (int64(i) for i in range(5))
+ZERO, ONE = int64(0), int64(1)
+YES: bool = cast("bool", np.bool_(1))
 # Escapes of a key being read: mode | value << 4.
 START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = (
-    np.int64(i) for i in (0, 1, 2, 3, 6, 7, 8, 9, 12)
+    int64(i) for i in (0, 1, 2, 3, 6, 7, 8, 9, 12)
 )
 
 
@@ -172,7 +173,9 @@ def _intern(M: Any, W: Any, L: Any, V: Any, tag: Any, buffer: Any, offset: Any, 
 
 
 @_inner
-def _intern_small(M: Any, W: Any, L: Any, V: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any) -> Any:
+def _intern_small(
+    M: Any, W: Any, L: Any, V: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any
+) -> Any:
     scratch = np.int64(W[AT_SCRATCH])
     at = SMALL * (np.int64(W[CAP_SCRATCH]) // 5)
     W[scratch + at] = a
@@ -247,9 +250,13 @@ def _rebuild(M: Any, W: Any, L: Any, V: Any, path: Any, depth: Any, made: Any, e
         at = M[objects + np.int64(W[scratch + path + depth]) * OBJECT_WIDTH + O_OFFSET]
         prefix, bit = np.int64(M[pool + at]), np.int64(M[pool + at + 1])
         if (element & bit) == 0:
-            made = _intern_small(M, W, L, V, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES)
+            made = _intern_small(
+                M, W, L, V, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES
+            )
         else:
-            made = _intern_small(M, W, L, V, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES)
+            made = _intern_small(
+                M, W, L, V, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES
+            )
         if made < 0:
             return made
     return made
@@ -271,7 +278,12 @@ def _apply(M: Any, W: Any, L: Any, V: Any, operation: Any, value: Any, registers
     tree, c0, c1, c2 = ZERO, ZERO, ZERO, ZERO
     if registers != 0:
         at = M[objects + registers * OBJECT_WIDTH + O_OFFSET]
-        tree, c0, c1, c2 = np.int64(M[pool + at]), np.int64(M[pool + at + 1]), np.int64(M[pool + at + 2]), np.int64(M[pool + at + 3])
+        tree, c0, c1, c2 = (
+            np.int64(M[pool + at]),
+            np.int64(M[pool + at + 1]),
+            np.int64(M[pool + at + 2]),
+            np.int64(M[pool + at + 3]),
+        )
     counter = c0 if slot == 0 else (c1 if slot == 1 else c2)
     if code == OP_LESS:
         return registers if counter < value else FAIL
@@ -419,7 +431,12 @@ def _capture(M: Any, W: Any, L: Any, V: Any, kernel: Any, element: Any) -> Any:
         tree, c0, c1, c2 = ZERO, ZERO, ZERO, ZERO
         if registers != 0:
             where = M[objects + registers * OBJECT_WIDTH + O_OFFSET]
-            tree, c0, c1, c2 = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2]), np.int64(M[pool + where + 3])
+            tree, c0, c1, c2 = (
+                np.int64(M[pool + where]),
+                np.int64(M[pool + where + 1]),
+                np.int64(M[pool + where + 2]),
+                np.int64(M[pool + where + 3]),
+            )
         if _contains(M, W, L, V, tree, NEW_ELEMENT):
             M[H_UNSURE] = 1
         if _contains(M, W, L, V, tree, element):
@@ -457,14 +474,18 @@ def _push_kernel(M: Any, W: Any, L: Any, V: Any, count: Any, kernel: Any) -> Any
     base = kernel * OBJECT_WIDTH
     at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
     for i in range(at, at + items, 3):
-        count = _push_item(M, W, L, V, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2]))
+        count = _push_item(
+            M, W, L, V, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2])
+        )
         if count < 0:
             return count
     return count
 
 
 @_inner
-def _push_record(M: Any, W: Any, L: Any, V: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+def _push_record(
+    M: Any, W: Any, L: Any, V: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any
+) -> Any:
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     if 5 * count + 5 > room:
@@ -498,7 +519,11 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
     terms, calls, done, accepting = ZERO, ZERO, ZERO, ZERO
     while True:
         while done < items:
-            node, back, registers = np.int64(W[scratch + 3 * done]), np.int64(W[scratch + 3 * done + 1]), np.int64(W[scratch + 3 * done + 2])
+            node, back, registers = (
+                np.int64(W[scratch + 3 * done]),
+                np.int64(W[scratch + 3 * done + 1]),
+                np.int64(W[scratch + 3 * done + 2]),
+            )
             done += 1
             if M[graph + node] == 1:
                 if back == TOP:
@@ -509,7 +534,12 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
                         return items
             for e in range(M[graph + node + 1]):
                 at = node + 2 + 4 * e
-                kind, a, b, target = np.int64(M[graph + at]), np.int64(M[graph + at + 1]), np.int64(M[graph + at + 2]), np.int64(M[graph + at + 3])
+                kind, a, b, target = (
+                    np.int64(M[graph + at]),
+                    np.int64(M[graph + at + 1]),
+                    np.int64(M[graph + at + 2]),
+                    np.int64(M[graph + at + 3]),
+                )
                 if kind == EDGE_EMPTY:
                     items = _push_item(M, W, L, V, items, target, back, registers)
                 elif kind == EDGE_TERMINAL:
@@ -531,7 +561,17 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
             if W[scratch + at + 1] == 0 and (rule < 0 or W[scratch + at] == rule):
                 rule = np.int64(W[scratch + at])
                 W[scratch + at + 1] = 1
-                count = _build(M, W, L, V, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), YES)
+                count = _build(
+                    M,
+                    W,
+                    L,
+                    V,
+                    count,
+                    np.int64(W[scratch + at + 2]),
+                    np.int64(W[scratch + at + 3]),
+                    np.int64(W[scratch + at + 4]),
+                    YES,
+                )
                 if count < 0:
                     return count
         if rule < 0:
@@ -565,7 +605,17 @@ def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accept
         count = ZERO
         while i < terms and W[scratch + start + 5 * i] == state and W[scratch + start + 5 * i + 1] == is_key:
             at = start + 5 * i
-            count = _build(M, W, L, V, count, np.int64(W[scratch + at + 2]), np.int64(W[scratch + at + 3]), np.int64(W[scratch + at + 4]), is_key == 0)
+            count = _build(
+                M,
+                W,
+                L,
+                V,
+                count,
+                np.int64(W[scratch + at + 2]),
+                np.int64(W[scratch + at + 3]),
+                np.int64(W[scratch + at + 4]),
+                is_key == 0,
+            )
             if count < 0:
                 return count
             i += 1
@@ -751,7 +801,7 @@ def _feed(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, b
 
 @_inner
 def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, byte: Any) -> Any:
-    """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: something is."""
+    """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: else."""
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
@@ -763,7 +813,10 @@ def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, 
         status = _close(M, W, L, V, entered)
         if status < 0:
             return status
-        first, count = np.int64(M[objects + entered * OBJECT_WIDTH + O_A]), np.int64(M[objects + entered * OBJECT_WIDTH + O_B])
+        first, count = (
+            np.int64(M[objects + entered * OBJECT_WIDTH + O_A]),
+            np.int64(M[objects + entered * OBJECT_WIDTH + O_B]),
+        )
         for i in range(first, first + 2 * count, 2):
             status = _feed(M, W, L, V, delta, np.int64(M[edges + i]), np.int64(M[edges + i + 1]), byte, to)
             if status < 0:
@@ -859,7 +912,9 @@ def _add_first(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) 
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
     if state >= KEY_BASE:
-        state = np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]])
+        state = np.int64(
+            M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]]
+        )
     if state < LITERAL_BASE:
         if delta[state, 0] < 0:
             return _need(M, W, L, V, NEED_ROW, state)
@@ -1000,7 +1055,11 @@ def _inside_mask(M: Any, W: Any, L: Any, V: Any, state: Any, rows: Any, out: Any
     """
     states = np.int64(L[AT_STATES])
     index = np.int64(L[states + STATE_WIDTH * state + 1])
-    if index < 0 or index >= rows.shape[0] or L[states + STATE_WIDTH * state + 2] + L[states + STATE_WIDTH * state + 3] > L[CAP_EXITS]:
+    if (
+        index < 0
+        or index >= rows.shape[0]
+        or L[states + STATE_WIDTH * state + 2] + L[states + STATE_WIDTH * state + 3] > L[CAP_EXITS]
+    ):
         return _need(M, W, L, V, NEED_INSIDE, state)
     for w in range(rows.shape[1]):
         out[row, w] |= rows[index, w]
@@ -1019,7 +1078,11 @@ def _key_mask(
     nodes = np.int64(V[AT_NODES])
     paths = np.int64(V[AT_PATHS])
     where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
-    inner, start_text, start_escape = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2])
+    inner, start_text, start_escape = (
+        np.int64(M[pool + where]),
+        np.int64(M[pool + where + 1]),
+        np.int64(M[pool + where + 2]),
+    )
     status = _inside_mask(M, W, L, V, inner, rows, out, row)
     if status < 0:
         return status
@@ -1102,9 +1165,14 @@ def _op_fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, s
         status = _close(M, W, L, V, kernel)
         if status < 0:
             return status
-        first, count = np.int64(M[objects + kernel * OBJECT_WIDTH + O_A]), np.int64(M[objects + kernel * OBJECT_WIDTH + O_B])
+        first, count = (
+            np.int64(M[objects + kernel * OBJECT_WIDTH + O_A]),
+            np.int64(M[objects + kernel * OBJECT_WIDTH + O_B]),
+        )
         for e in range(first, first + 2 * count, 2):
-            status = _pair_mask(M, W, L, V, delta, blob, rows, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), out, row)
+            status = _pair_mask(
+                M, W, L, V, delta, blob, rows, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), out, row
+            )
             if status < 0:
                 return status
     return 0
@@ -1211,7 +1279,11 @@ def _op_rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
     mask = np.int64(M[CAP_HASH]) - 1
     for new in range(1, M[H_OBJECTS]):
         base = new * OBJECT_WIDTH
-        tag, count, start = np.int64(M[objects + base + O_TAG]), np.int64(M[objects + base + O_LENGTH]), np.int64(M[objects + base + O_OFFSET])
+        tag, count, start = (
+            np.int64(M[objects + base + O_TAG]),
+            np.int64(M[objects + base + O_LENGTH]),
+            np.int64(M[objects + base + O_OFFSET]),
+        )
         if tag == 0:
             continue
         h = tag * 40503 + count
@@ -1231,7 +1303,19 @@ ADVANCE, FILL, ACCEPTING, NEXT_BYTES, INSIDE, INTERN, ADD_TEXT, REHASH, CLOSE = 
 
 @njit(cache=True, nogil=True)
 def run(
-    M: Any, W: Any, L: Any, V: Any, delta: Any, rows: Any, out: Any, blob: Any, data: Any, op: Any, a: Any, b: Any, c: Any
+    M: Any,
+    W: Any,
+    L: Any,
+    V: Any,
+    delta: Any,
+    rows: Any,
+    out: Any,
+    blob: Any,
+    data: Any,
+    op: Any,
+    a: Any,
+    b: Any,
+    c: Any,
 ) -> Any:
     """Do one operation. One entry point for all, so that numba compiles and links the callees once.
 
