@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from constrain.cli.models import as_prompt, load_model
+from constrain.cli.warmup import compile_kernels
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,11 +41,13 @@ def demo(
     console.print(f"loading {model or 'SmolLM2-135M-Instruct'} ...")
     with timed("load the model", costs):
         loaded = load_model(model)
+    with timed("load the kernels", costs):
+        compile_kernels()
     from constrain.cli.person import Person
     from constrain.decoding.generate import generate, generate_batch
 
     prompts = [as_prompt(loaded, request) for request in REQUESTS]
-    with timed("free answers, as a batch", costs):
+    with timed("free answers (batch)", costs):
         free = generate_batch(loaded, prompts, max_tokens=max_tokens)
     held = []
     for request, prompt, answer in zip(REQUESTS, prompts, free, strict=True):
@@ -103,9 +106,9 @@ def show_costs(console: Console, costs: list[tuple[str, float]], results: list[R
     """Print what each step cost."""
     from rich.table import Table
 
-    table = Table(title="What it cost", title_justify="left")
+    table = Table(title="What it cost (calls of the model; masks for each token)", title_justify="left")
     table.add_column("step", no_wrap=True)
-    for column in ("seconds", "tokens", "forced", "model calls", "ms/call", "mask ms/token"):
+    for column in ("seconds", "tokens", "forced", "calls", "ms/call", "mask ms"):
         table.add_column(column, justify="right")
     for label, seconds in [*costs, ("compile the schema", results[0].report.compile_seconds)]:
         table.add_row(label, f"{seconds:.2f}")

@@ -48,7 +48,7 @@ def warmup() -> None:
     console.print(f"ready in {time.perf_counter() - began:.1f} s")
 
 
-def compile_kernels(progress: Callable[[int, int, str], None]) -> None:
+def compile_kernels(progress: Callable[[int, int, str], None] | None = None) -> None:
     """Compile all kernels; they are all there is to compile, the steps after it make sure of that."""
     from constrain.automata.warmup import warm
 
