@@ -29,6 +29,7 @@ from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
 from constrain.automata.token_trie import token_trie
 from constrain.automata.utf8 import char_class
 from constrain.errors import LimitExceededError
+from constrain.kernels.machine.layout import H_WORDS
 from constrain.kernels.machine.layout import STATE_WIDTH as _STATE_WIDTH
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -70,6 +71,7 @@ class Lexicon:
         tokens["nodes"][:] = nodes.reshape(-1)
         tokens["order"][:] = order
         tokens["paths"][:] = self.tokens.paths
+        tokens.array[H_WORDS] = self.words
         self.token_array = tokens.array
         self.blob = np.array(self.tokens.blob)  # a writable copy: numba compiles read-only arrays separately
         self.lock = threading.RLock()

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from numba import njit
+from numba import carray, config, njit, types
+from numba.extending import intrinsic
 
 from constrain.kernels.machine.layout import (
     AT_EDGES,
@@ -54,11 +55,13 @@ from constrain.kernels.machine.layout import (
     H_EDGES,
     H_EXACT,
     H_EXIT_COUNT,
+    H_NUM_ROWS,
     H_OBJECTS,
     H_POOL,
     H_RESUME,
     H_UNSURE,
     H_VISITED,
+    H_WORDS,
     NEED_INSIDE,
     NEED_ROW,
     NEED_RULE,
@@ -116,16 +119,67 @@ START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = 
 )
 
 
+# Callees take addresses, not arrays: an array is seven machine words in every call, and six of them made a call cost
+# more than its work (measured: 0.19 us for an exit that does nothing, 45 s of compilation). Without the JIT, an
+# "address" is the array itself.
+if config.DISABLE_JIT:
+
+    def _address(array: Any) -> Any:
+        return array.reshape(-1)
+
+    def _int32(address: Any) -> Any:
+        return address
+
+    def _uint8(address: Any) -> Any:
+        return address
+
+    def _row(address: Any, words: Any, index: Any) -> Any:
+        return address[words * index : words * (index + 1)]
+
+else:
+
+    @intrinsic
+    def _as_int32(_: Any, address: Any) -> Any:  # pragma: no cover  compiled
+        return types.CPointer(types.int32)(types.int64), lambda _c, b, s, a: b.inttoptr(
+            a[0], _c.get_value_type(s.return_type)
+        )
+
+    @intrinsic
+    def _as_uint8(_: Any, address: Any) -> Any:  # pragma: no cover  compiled
+        return types.CPointer(types.uint8)(types.int64), lambda _c, b, s, a: b.inttoptr(
+            a[0], _c.get_value_type(s.return_type)
+        )
+
+    @njit(inline="always")
+    def _address(array: Any) -> Any:
+        return np.int64(array.ctypes.data)
+
+    @njit(inline="always")
+    def _int32(address: Any) -> Any:
+        return carray(_as_int32(address), (1 << 31,))
+
+    @njit(inline="always")
+    def _uint8(address: Any) -> Any:
+        return carray(_as_uint8(address), (1 << 31,))
+
+    @njit(inline="always")
+    def _row(address: Any, words: Any, index: Any) -> Any:
+        return address + 4 * words * index
+
+
 @_inner
-def _need(M: Any, W: Any, L: Any, V: Any, code: Any, argument: Any) -> Any:
+def _need(mp: Any, wp: Any, lp: Any, vp: Any, code: Any, argument: Any) -> Any:
+    M = _int32(mp)
     M[H_CODE] = code
     M[H_ARG] = argument
     return NEED
 
 
 @_inner
-def _intern(M: Any, W: Any, L: Any, V: Any, tag: Any, buffer: Any, offset: Any, count: Any, create: Any) -> Any:
+def _intern(mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, pointer: Any, offset: Any, count: Any, create: Any) -> Any:
     """Return the object with this content; FAIL if there is none and `create` is false."""
+    M = _int32(mp)
+    buffer = _int32(pointer)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     table = np.int64(M[AT_HASH])
@@ -152,10 +206,10 @@ def _intern(M: Any, W: Any, L: Any, V: Any, tag: Any, buffer: Any, offset: Any, 
         return FAIL
     new = np.int64(M[H_OBJECTS])
     if (new + 1) * OBJECT_WIDTH > np.int64(M[CAP_OBJECTS]) or 2 * new > np.int64(M[CAP_HASH]):
-        return _need(M, W, L, V, GROW_OBJECTS, new)
+        return _need(mp, wp, lp, vp, GROW_OBJECTS, new)
     top = np.int64(M[H_POOL])
     if top + count > np.int64(M[CAP_POOL]):
-        return _need(M, W, L, V, GROW_POOL, count)
+        return _need(mp, wp, lp, vp, GROW_POOL, count)
     for i in range(count):
         M[pool + top + i] = buffer[offset + i]
     M[H_POOL] = top + count
@@ -174,20 +228,22 @@ def _intern(M: Any, W: Any, L: Any, V: Any, tag: Any, buffer: Any, offset: Any, 
 
 @_inner
 def _intern_small(
-    M: Any, W: Any, L: Any, V: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any
+    mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any
 ) -> Any:
+    W = _int32(wp)
     scratch = np.int64(W[AT_SCRATCH])
     at = SMALL * (np.int64(W[CAP_SCRATCH]) // 5)
     W[scratch + at] = a
     W[scratch + at + 1] = b
     W[scratch + at + 2] = c
     W[scratch + at + 3] = d
-    return _intern(M, W, L, V, tag, W, scratch + at, count, create)
+    return _intern(mp, wp, lp, vp, tag, wp, scratch + at, count, create)
 
 
 @_inner
-def _contains(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
+def _contains(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> Any:
     """Is `element` in the set `tree` (0 is the empty set; hash-consed little-endian Patricia tree)?"""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     while tree != 0:
@@ -203,14 +259,16 @@ def _contains(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
 
 
 @_inner
-def _insert(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
+def _insert(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> Any:
     """Return the set with `element` added."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
     path = SMALL * (np.int64(W[CAP_SCRATCH]) // 5) + 8
     depth = ZERO
-    made = _intern_small(M, W, L, V, TAG_LEAF, element, ZERO, ZERO, ZERO, ONE, YES)
+    made = _intern_small(mp, wp, lp, vp, TAG_LEAF, element, ZERO, ZERO, ZERO, ONE, YES)
     if made < 0:
         return made
     while tree != 0:
@@ -231,17 +289,19 @@ def _insert(M: Any, W: Any, L: Any, V: Any, tree: Any, element: Any) -> Any:
             differ = (element & (bit - 1)) ^ prefix
         low = differ & -differ
         if (element & low) == 0:
-            made = _intern_small(M, W, L, V, TAG_BRANCH, element & (low - 1), low, made, tree, np.int64(4), YES)
+            made = _intern_small(mp, wp, lp, vp, TAG_BRANCH, element & (low - 1), low, made, tree, np.int64(4), YES)
         else:
-            made = _intern_small(M, W, L, V, TAG_BRANCH, element & (low - 1), low, tree, made, np.int64(4), YES)
+            made = _intern_small(mp, wp, lp, vp, TAG_BRANCH, element & (low - 1), low, tree, made, np.int64(4), YES)
         if made < 0:
             return made
         break
-    return _rebuild(M, W, L, V, path, depth, made, element)
+    return _rebuild(mp, wp, lp, vp, path, depth, made, element)
 
 
 @_inner
-def _rebuild(M: Any, W: Any, L: Any, V: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
+def _rebuild(mp: Any, wp: Any, lp: Any, vp: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -251,11 +311,11 @@ def _rebuild(M: Any, W: Any, L: Any, V: Any, path: Any, depth: Any, made: Any, e
         prefix, bit = np.int64(M[pool + at]), np.int64(M[pool + at + 1])
         if (element & bit) == 0:
             made = _intern_small(
-                M, W, L, V, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES
+                mp, wp, lp, vp, TAG_BRANCH, prefix, bit, made, np.int64(M[pool + at + 3]), np.int64(4), YES
             )
         else:
             made = _intern_small(
-                M, W, L, V, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES
+                mp, wp, lp, vp, TAG_BRANCH, prefix, bit, np.int64(M[pool + at + 2]), made, np.int64(4), YES
             )
         if made < 0:
             return made
@@ -263,15 +323,16 @@ def _rebuild(M: Any, W: Any, L: Any, V: Any, path: Any, depth: Any, made: Any, e
 
 
 @_inner
-def _with_registers(M: Any, W: Any, L: Any, V: Any, tree: Any, c0: Any, c1: Any, c2: Any) -> Any:
+def _with_registers(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, c0: Any, c1: Any, c2: Any) -> Any:
     if tree == 0 and c0 == 0 and c1 == 0 and c2 == 0:
         return 0
-    return _intern_small(M, W, L, V, TAG_REGISTERS, tree, c0, c1, c2, np.int64(4), YES)
+    return _intern_small(mp, wp, lp, vp, TAG_REGISTERS, tree, c0, c1, c2, np.int64(4), YES)
 
 
 @_inner
-def _apply(M: Any, W: Any, L: Any, V: Any, operation: Any, value: Any, registers: Any) -> Any:
+def _apply(mp: Any, wp: Any, lp: Any, vp: Any, operation: Any, value: Any, registers: Any) -> Any:
     """Return the registers after an operation, FAIL if it forbids going on."""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     code, slot = operation & 255, operation >> 8
@@ -290,9 +351,9 @@ def _apply(M: Any, W: Any, L: Any, V: Any, operation: Any, value: Any, registers
     if code == OP_AT_LEAST:
         return registers if counter >= value else FAIL
     if code == OP_MARKED:
-        return registers if _contains(M, W, L, V, tree, 2 * value) else FAIL
+        return registers if _contains(mp, wp, lp, vp, tree, 2 * value) else FAIL
     if code == OP_UNMARKED:
-        return FAIL if _contains(M, W, L, V, tree, 2 * value) else registers
+        return FAIL if _contains(mp, wp, lp, vp, tree, 2 * value) else registers
     if code == OP_ADD:
         counter += value
         if slot == 0:
@@ -302,19 +363,20 @@ def _apply(M: Any, W: Any, L: Any, V: Any, operation: Any, value: Any, registers
         else:
             c2 = counter
     elif code == OP_MARK:
-        if _contains(M, W, L, V, tree, 2 * value):
+        if _contains(mp, wp, lp, vp, tree, 2 * value):
             return FAIL
-        tree = _insert(M, W, L, V, tree, 2 * value)
+        tree = _insert(mp, wp, lp, vp, tree, 2 * value)
         if tree < 0:
             return tree
     elif code == OP_INSERT:
         # Front ends insert once, when the rule is entered; `value` is the whole set, made in advance.
         tree = value
-    return _with_registers(M, W, L, V, tree, c0, c1, c2)
+    return _with_registers(mp, wp, lp, vp, tree, c0, c1, c2)
 
 
 @_inner
-def _less(buffer: Any, a: Any, b: Any, width: Any) -> Any:
+def _less(pointer: Any, a: Any, b: Any, width: Any) -> Any:
+    buffer = _int32(pointer)
     for i in range(width):
         if buffer[a + i] != buffer[b + i]:
             return buffer[a + i] < buffer[b + i]
@@ -322,15 +384,16 @@ def _less(buffer: Any, a: Any, b: Any, width: Any) -> Any:
 
 
 @_inner
-def _sort(buffer: Any, offset: Any, count: Any, width: Any) -> Any:
+def _sort(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
     """Sort `count` records of `width` ints lexicographically (shell sort: short inputs, no extra room)."""
+    buffer = _int32(pointer)
     gap = ONE
     while 3 * gap < count:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, count):
             j = i
-            while j >= gap and _less(buffer, offset + j * width, offset + (j - gap) * width, width):
+            while j >= gap and _less(pointer, offset + j * width, offset + (j - gap) * width, width):
                 for k in range(width):
                     a, b = offset + j * width + k, offset + (j - gap) * width + k
                     swap = buffer[a]
@@ -341,8 +404,9 @@ def _sort(buffer: Any, offset: Any, count: Any, width: Any) -> Any:
 
 
 @_inner
-def _unique(buffer: Any, offset: Any, count: Any, width: Any) -> Any:
+def _unique(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
     """Drop repeated records of a sorted run; return how many are left."""
+    buffer = _int32(pointer)
     kept = ZERO
     for i in range(count):
         same = kept > 0
@@ -359,8 +423,10 @@ def _unique(buffer: Any, offset: Any, count: Any, width: Any) -> Any:
 
 
 @_inner
-def _build(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: Any) -> Any:
+def _build(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: Any) -> Any:
     """Append an item to the kernel being built; an item that can only return is replaced by what it returns to."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     graph = np.int64(M[AT_GRAPH])
@@ -372,13 +438,13 @@ def _build(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, r
             base = kernel * OBJECT_WIDTH
             at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
             if 3 * count + items > room:
-                return _need(M, W, L, V, GROW_SCRATCH, items)
+                return _need(mp, wp, lp, vp, GROW_SCRATCH, items)
             for i in range(items):
                 W[scratch + start + 3 * count + i] = M[pool + at + i]
             return count + items // 3
         node, registers = END_NODE, ZERO
     if 3 * count + 3 > room:
-        return _need(M, W, L, V, GROW_SCRATCH, np.int64(3))
+        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(3))
     W[scratch + start + 3 * count] = node
     W[scratch + start + 3 * count + 1] = kernel
     W[scratch + start + 3 * count + 2] = registers
@@ -386,18 +452,21 @@ def _build(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, r
 
 
 @_inner
-def _built(M: Any, W: Any, L: Any, V: Any, count: Any) -> Any:
+def _built(mp: Any, wp: Any, lp: Any, vp: Any, count: Any) -> Any:
     """Intern the kernel that was built."""
+    W = _int32(wp)
     scratch = np.int64(W[AT_SCRATCH])
     start = BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
-    _sort(W, scratch + start, count, np.int64(3))
-    count = _unique(W, scratch + start, count, np.int64(3))
-    return _intern(M, W, L, V, TAG_KERNEL, W, scratch + start, 3 * count, YES)
+    _sort(wp, scratch + start, count, np.int64(3))
+    count = _unique(wp, scratch + start, count, np.int64(3))
+    return _intern(mp, wp, lp, vp, TAG_KERNEL, wp, scratch + start, 3 * count, YES)
 
 
 @_inner
-def _union(M: Any, W: Any, L: Any, V: Any, first: Any, second: Any) -> Any:
+def _union(mp: Any, wp: Any, lp: Any, vp: Any, first: Any, second: Any) -> Any:
     """Return the kernel with the items of both."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -411,16 +480,17 @@ def _union(M: Any, W: Any, L: Any, V: Any, first: Any, second: Any) -> Any:
         base = (first if which == 0 else second) * OBJECT_WIDTH
         at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
         if count + items > room:
-            return _need(M, W, L, V, GROW_SCRATCH, items)
+            return _need(mp, wp, lp, vp, GROW_SCRATCH, items)
         for i in range(items):
             W[scratch + BUILD * room + count + i] = M[pool + at + i]
         count += items
-    return _built(M, W, L, V, count // 3)
+    return _built(mp, wp, lp, vp, count // 3)
 
 
 @_inner
-def _capture(M: Any, W: Any, L: Any, V: Any, kernel: Any, element: Any) -> Any:
+def _capture(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, element: Any) -> Any:
     """Return the kernel after a key with this text, 0 if its text may not come (again)."""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
@@ -437,30 +507,33 @@ def _capture(M: Any, W: Any, L: Any, V: Any, kernel: Any, element: Any) -> Any:
                 np.int64(M[pool + where + 2]),
                 np.int64(M[pool + where + 3]),
             )
-        if _contains(M, W, L, V, tree, NEW_ELEMENT):
+        if _contains(mp, wp, lp, vp, tree, NEW_ELEMENT):
             M[H_UNSURE] = 1
-        if _contains(M, W, L, V, tree, element):
+        if _contains(mp, wp, lp, vp, tree, element):
             continue
-        tree = _insert(M, W, L, V, tree, element)
+        tree = _insert(mp, wp, lp, vp, tree, element)
         if tree < 0:
             return tree
-        registers = _with_registers(M, W, L, V, tree, c0, c1, c2)
+        registers = _with_registers(mp, wp, lp, vp, tree, c0, c1, c2)
         if registers < 0:
             return registers
-        count = _build(M, W, L, V, count, np.int64(M[pool + at + i]), np.int64(M[pool + at + i + 1]), registers, YES)
+        count = _build(
+            mp, wp, lp, vp, count, np.int64(M[pool + at + i]), np.int64(M[pool + at + i + 1]), registers, YES
+        )
         if count < 0:
             return count
-    return _built(M, W, L, V, count) if count > 0 else 0
+    return _built(mp, wp, lp, vp, count) if count > 0 else 0
 
 
 @_inner
-def _push_item(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
+def _push_item(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
+    W = _int32(wp)
     scratch = np.int64(W[AT_SCRATCH])
     for i in range(0, 3 * count, 3):
         if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
             return count
     if 3 * count + 3 > np.int64(W[CAP_SCRATCH]) // 5:
-        return _need(M, W, L, V, GROW_SCRATCH, np.int64(3))
+        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(3))
     W[scratch + 3 * count] = node
     W[scratch + 3 * count + 1] = kernel
     W[scratch + 3 * count + 2] = registers
@@ -468,14 +541,15 @@ def _push_item(M: Any, W: Any, L: Any, V: Any, count: Any, node: Any, kernel: An
 
 
 @_inner
-def _push_kernel(M: Any, W: Any, L: Any, V: Any, count: Any, kernel: Any) -> Any:
+def _push_kernel(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, kernel: Any) -> Any:
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
     at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
     for i in range(at, at + items, 3):
         count = _push_item(
-            M, W, L, V, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2])
+            mp, wp, lp, vp, count, np.int64(M[pool + i]), np.int64(M[pool + i + 1]), np.int64(M[pool + i + 2])
         )
         if count < 0:
             return count
@@ -484,12 +558,13 @@ def _push_kernel(M: Any, W: Any, L: Any, V: Any, count: Any, kernel: Any) -> Any
 
 @_inner
 def _push_record(
-    M: Any, W: Any, L: Any, V: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any
+    mp: Any, wp: Any, lp: Any, vp: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
+    W = _int32(wp)
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     if 5 * count + 5 > room:
-        return _need(M, W, L, V, GROW_SCRATCH, np.int64(5))
+        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(5))
     at = region * room + 5 * count
     W[scratch + at] = a
     W[scratch + at + 1] = b
@@ -500,12 +575,14 @@ def _push_record(
 
 
 @_inner
-def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
+def _close(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any) -> Any:
     """Make the edges of a kernel: which terminals may come next and which kernel follows each.
 
     Items that call the same rule share one return kernel. A rule called again later in the same closure, from items
     not seen before, gets a second return kernel; that is exact, only less shared.
     """
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     graph = np.int64(M[AT_GRAPH])
     rules = np.int64(M[AT_RULES])
@@ -513,7 +590,7 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
     if M[objects + kernel * OBJECT_WIDTH + O_A] >= 0:
         return 0
     room = np.int64(W[CAP_SCRATCH]) // 5
-    items = _push_kernel(M, W, L, V, ZERO, kernel)
+    items = _push_kernel(mp, wp, lp, vp, ZERO, kernel)
     if items < 0:
         return items
     terms, calls, done, accepting = ZERO, ZERO, ZERO, ZERO
@@ -529,7 +606,7 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
                 if back == TOP:
                     accepting = ONE
                 else:
-                    items = _push_kernel(M, W, L, V, items, back)
+                    items = _push_kernel(mp, wp, lp, vp, items, back)
                     if items < 0:
                         return items
             for e in range(M[graph + node + 1]):
@@ -541,17 +618,17 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
                     np.int64(M[graph + at + 3]),
                 )
                 if kind == EDGE_EMPTY:
-                    items = _push_item(M, W, L, V, items, target, back, registers)
+                    items = _push_item(mp, wp, lp, vp, items, target, back, registers)
                 elif kind == EDGE_TERMINAL:
-                    terms = _push_record(M, W, L, V, TERMS, terms, a, b, target, back, registers)
+                    terms = _push_record(mp, wp, lp, vp, TERMS, terms, a, b, target, back, registers)
                 elif kind == EDGE_CALL:
-                    calls = _push_record(M, W, L, V, CALLS, calls, a, ZERO, target, back, registers)
+                    calls = _push_record(mp, wp, lp, vp, CALLS, calls, a, ZERO, target, back, registers)
                 else:
-                    after = _apply(M, W, L, V, a, b, registers)
+                    after = _apply(mp, wp, lp, vp, a, b, registers)
                     if after == NEED:
                         return after
                     if after >= 0:
-                        items = _push_item(M, W, L, V, items, target, back, after)
+                        items = _push_item(mp, wp, lp, vp, items, target, back, after)
                 if items < 0 or terms < 0 or calls < 0:
                     return NEED
         rule = np.int64(-1)
@@ -562,10 +639,10 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
                 rule = np.int64(W[scratch + at])
                 W[scratch + at + 1] = 1
                 count = _build(
-                    M,
-                    W,
-                    L,
-                    V,
+                    mp,
+                    wp,
+                    lp,
+                    vp,
                     count,
                     np.int64(W[scratch + at + 2]),
                     np.int64(W[scratch + at + 3]),
@@ -577,27 +654,29 @@ def _close(M: Any, W: Any, L: Any, V: Any, kernel: Any) -> Any:
         if rule < 0:
             break
         if M[rules + rule] < 0:
-            return _need(M, W, L, V, NEED_RULE, rule)
-        back = _built(M, W, L, V, count)
+            return _need(mp, wp, lp, vp, NEED_RULE, rule)
+        back = _built(mp, wp, lp, vp, count)
         if back < 0:
             return back
-        items = _push_item(M, W, L, V, items, np.int64(M[rules + rule]), back, ZERO)
+        items = _push_item(mp, wp, lp, vp, items, np.int64(M[rules + rule]), back, ZERO)
         if items < 0:
             return items
-    return _write_edges(M, W, L, V, kernel, terms, accepting)
+    return _write_edges(mp, wp, lp, vp, kernel, terms, accepting)
 
 
 @_inner
-def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
+def _write_edges(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     start = TERMS * room
-    _sort(W, scratch + start, terms, np.int64(5))
+    _sort(wp, scratch + start, terms, np.int64(5))
     first = np.int64(M[H_EDGES])
     if first + 2 * terms > np.int64(M[CAP_EDGES]):
-        return _need(M, W, L, V, GROW_EDGES, 2 * terms)
+        return _need(mp, wp, lp, vp, GROW_EDGES, 2 * terms)
     made, i = ZERO, ZERO
     while i < terms:
         at = start + 5 * i
@@ -606,10 +685,10 @@ def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accept
         while i < terms and W[scratch + start + 5 * i] == state and W[scratch + start + 5 * i + 1] == is_key:
             at = start + 5 * i
             count = _build(
-                M,
-                W,
-                L,
-                V,
+                mp,
+                wp,
+                lp,
+                vp,
                 count,
                 np.int64(W[scratch + at + 2]),
                 np.int64(W[scratch + at + 3]),
@@ -619,11 +698,11 @@ def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accept
             if count < 0:
                 return count
             i += 1
-        target = _built(M, W, L, V, count)
+        target = _built(mp, wp, lp, vp, count)
         if target < 0:
             return target
         if is_key:
-            key = _intern_small(M, W, L, V, TAG_KEY, state, ZERO, START, ZERO, np.int64(3), YES)
+            key = _intern_small(mp, wp, lp, vp, TAG_KEY, state, ZERO, START, ZERO, np.int64(3), YES)
             if key < 0:
                 return key
             state = KEY_BASE + key
@@ -639,8 +718,9 @@ def _write_edges(M: Any, W: Any, L: Any, V: Any, kernel: Any, terms: Any, accept
 
 
 @_inner
-def _child(array: Any, nodes: Any, node: Any, byte: Any) -> Any:
+def _child(pointer: Any, nodes: Any, node: Any, byte: Any) -> Any:
     """Return the child by `byte` of a node of the trie at `nodes` in `array`, 0 if there is none."""
+    array = _int32(pointer)
     child, end = node + 1, np.int64(array[nodes + 4 * node + 2])
     while child < end:
         here = array[nodes + 4 * child]
@@ -651,24 +731,27 @@ def _child(array: Any, nodes: Any, node: Any, byte: Any) -> Any:
 
 
 @_inner
-def _lex(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, byte: Any) -> Any:
+def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> Any:
     """Return the lexer state after a byte (0: dead), for all states but keys."""
+    L = _int32(lp)
+    D = _int32(dp)
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
-        after = np.int64(delta[state, byte])
-        return after if after >= 0 else _need(M, W, L, V, NEED_ROW, state)
+        after = np.int64(D[256 * state + byte])
+        return after if after >= 0 else _need(mp, wp, lp, vp, NEED_ROW, state)
     if state < TRIE_BASE:
         at = state - LITERAL_BASE
         if L[literals + at] != byte:
             return 0
         return state + 1 if L[literals + at + 1] >= 0 else LEX_END
-    child = _child(L, trie, state - TRIE_BASE, byte)
+    child = _child(lp, trie, state - TRIE_BASE, byte)
     return TRIE_BASE + child if child else 0
 
 
 @_inner
-def _flags(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
+def _flags(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
+    L = _int32(lp)
     states = np.int64(L[AT_STATES])
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
@@ -681,41 +764,43 @@ def _flags(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
 
 
 @_inner
-def _append_byte(M: Any, W: Any, L: Any, V: Any, text: Any, byte: Any, create: Any) -> Any:
+def _append_byte(mp: Any, wp: Any, lp: Any, vp: Any, text: Any, byte: Any, create: Any) -> Any:
     """Return text + byte; FAIL for a text that no one has interned, when `create` is false."""
-    return FAIL if text == FAIL else _intern_small(M, W, L, V, TAG_TEXT, text, byte, ZERO, ZERO, np.int64(2), create)
+    return (
+        FAIL if text == FAIL else _intern_small(mp, wp, lp, vp, TAG_TEXT, text, byte, ZERO, ZERO, np.int64(2), create)
+    )
 
 
 @_inner
-def _append_char(M: Any, W: Any, L: Any, V: Any, text: Any, code: Any, create: Any) -> Any:
+def _append_char(mp: Any, wp: Any, lp: Any, vp: Any, text: Any, code: Any, create: Any) -> Any:
     if code < 0x80:
-        return _append_byte(M, W, L, V, text, code, create)
+        return _append_byte(mp, wp, lp, vp, text, code, create)
     if code < 0x800:
-        text = _append_byte(M, W, L, V, text, 0xC0 | (code >> 6), create)
+        text = _append_byte(mp, wp, lp, vp, text, 0xC0 | (code >> 6), create)
     else:
         if code < 0x10000:
-            text = _append_byte(M, W, L, V, text, 0xE0 | (code >> 12), create)
+            text = _append_byte(mp, wp, lp, vp, text, 0xE0 | (code >> 12), create)
         else:
-            text = _append_byte(M, W, L, V, text, 0xF0 | (code >> 18), create)
+            text = _append_byte(mp, wp, lp, vp, text, 0xF0 | (code >> 18), create)
             if text == NEED:
                 return text
-            text = _append_byte(M, W, L, V, text, 0x80 | ((code >> 12) & 63), create)
+            text = _append_byte(mp, wp, lp, vp, text, 0x80 | ((code >> 12) & 63), create)
         if text == NEED:
             return text
-        text = _append_byte(M, W, L, V, text, 0x80 | ((code >> 6) & 63), create)
+        text = _append_byte(mp, wp, lp, vp, text, 0x80 | ((code >> 6) & 63), create)
     if text == NEED:
         return text
-    return _append_byte(M, W, L, V, text, 0x80 | (code & 63), create)
+    return _append_byte(mp, wp, lp, vp, text, 0x80 | (code & 63), create)
 
 
 @_inner
-def _decode(M: Any, W: Any, L: Any, V: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
+def _decode(mp: Any, wp: Any, lp: Any, vp: Any, text: Any, escape: Any, byte: Any, create: Any) -> Any:
     """Return (text, escape) after one more byte of a JSON string literal, which the lexer has found to be right."""
     mode, value = escape & 15, escape >> 4
     if mode == PLAIN:
         if byte == 92:
             return text, BACKSLASH
-        return (text if byte == 34 else _append_byte(M, W, L, V, text, byte, create)), PLAIN
+        return (text if byte == 34 else _append_byte(mp, wp, lp, vp, text, byte, create)), PLAIN
     if mode == START:
         return text, PLAIN
     if mode == BACKSLASH:
@@ -732,7 +817,7 @@ def _decode(M: Any, W: Any, L: Any, V: Any, text: Any, escape: Any, byte: Any, c
             code = 13
         elif byte == 116:
             code = 9
-        return _append_byte(M, W, L, V, text, code, create), PLAIN
+        return _append_byte(mp, wp, lp, vp, text, code, create), PLAIN
     if mode == WANT_BACKSLASH or mode == WANT_U:
         return text, (mode + 1) | (value << 4)
     digit = byte - 48 if byte < 58 else (byte | 32) - 87
@@ -740,59 +825,62 @@ def _decode(M: Any, W: Any, L: Any, V: Any, text: Any, escape: Any, byte: Any, c
     if mode == HEX_LAST:
         if 0xD800 <= value < 0xDC00:
             return text, WANT_BACKSLASH | ((value - 0xD800) << 4)
-        return _append_char(M, W, L, V, text, value, create), PLAIN
+        return _append_char(mp, wp, lp, vp, text, value, create), PLAIN
     if mode == LOW_LAST:
         code = 0x10000 + ((value >> 16) << 10) + ((value & 0xFFFF) - 0xDC00)
-        return _append_char(M, W, L, V, text, code, create), PLAIN
+        return _append_char(mp, wp, lp, vp, text, code, create), PLAIN
     return text, (mode + 1) | (value << 4)
 
 
 @_inner
-def _enter(M: Any, W: Any, L: Any, V: Any, at: Any, kernel: Any) -> Any:
+def _enter(mp: Any, wp: Any, lp: Any, vp: Any, at: Any, kernel: Any) -> Any:
     """Add a kernel to those entered in the frame at `at`."""
+    W = _int32(wp)
     walk = np.int64(W[AT_WALK])
-    both = _union(M, W, L, V, np.int64(W[walk + at + 1]), kernel)
+    both = _union(mp, wp, lp, vp, np.int64(W[walk + at + 1]), kernel)
     if both > 0:
         W[walk + at + 1] = both
     return both
 
 
 @_inner
-def _feed(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, byte: Any, at: Any) -> Any:
+def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, byte: Any, at: Any) -> Any:
     """Advance one pair by one byte and add what comes of it to the frame at `at`."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
     if state >= KEY_BASE:
         where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
         inner, text, escape = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2])
-        inner = _lex(M, W, L, V, delta, inner, byte)
+        inner = _lex(mp, wp, lp, vp, dp, inner, byte)
         if inner <= 0:
             return inner
-        text, escape = _decode(M, W, L, V, text, escape, byte, YES)
+        text, escape = _decode(mp, wp, lp, vp, text, escape, byte, YES)
         if text < 0:
             return text
-        if _flags(M, W, L, V, inner) & ACCEPTS:
-            kernel = _capture(M, W, L, V, kernel, 2 * text + 1)
-            return _enter(M, W, L, V, at, kernel) if kernel > 0 else kernel
-        state = _intern_small(M, W, L, V, TAG_KEY, inner, text, escape, ZERO, np.int64(3), YES)
+        if _flags(mp, wp, lp, vp, inner) & ACCEPTS:
+            kernel = _capture(mp, wp, lp, vp, kernel, 2 * text + 1)
+            return _enter(mp, wp, lp, vp, at, kernel) if kernel > 0 else kernel
+        state = _intern_small(mp, wp, lp, vp, TAG_KEY, inner, text, escape, ZERO, np.int64(3), YES)
         if state < 0:
             return state
         state += KEY_BASE
     else:
-        state = _lex(M, W, L, V, delta, state, byte)
+        state = _lex(mp, wp, lp, vp, dp, state, byte)
         if state <= 0:
             return state
-        flags = _flags(M, W, L, V, state)
+        flags = _flags(mp, wp, lp, vp, state)
         if flags & ACCEPTS:
-            status = _enter(M, W, L, V, at, kernel)
+            status = _enter(mp, wp, lp, vp, at, kernel)
             if status < 0:
                 return status
         if not flags & CONTINUES:
             return 0
     count = np.int64(W[walk + at])
     if count >= PAIRS:
-        return _need(M, W, L, V, GROW_WALK, ZERO)
+        return _need(mp, wp, lp, vp, GROW_WALK, ZERO)
     W[walk + at + 2 + 2 * count] = state
     W[walk + at + 3 + 2 * count] = kernel
     W[walk + at] = count + 1
@@ -800,8 +888,10 @@ def _feed(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, b
 
 
 @_inner
-def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, byte: Any) -> Any:
+def _step(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target: Any, byte: Any) -> Any:
     """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: else."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
@@ -810,7 +900,7 @@ def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, 
     W[walk + to + 1] = 0
     entered = np.int64(W[walk + at + 1])
     if entered:
-        status = _close(M, W, L, V, entered)
+        status = _close(mp, wp, lp, vp, entered)
         if status < 0:
             return status
         first, count = (
@@ -818,31 +908,32 @@ def _step(M: Any, W: Any, L: Any, V: Any, delta: Any, source: Any, target: Any, 
             np.int64(M[objects + entered * OBJECT_WIDTH + O_B]),
         )
         for i in range(first, first + 2 * count, 2):
-            status = _feed(M, W, L, V, delta, np.int64(M[edges + i]), np.int64(M[edges + i + 1]), byte, to)
+            status = _feed(mp, wp, lp, vp, dp, np.int64(M[edges + i]), np.int64(M[edges + i + 1]), byte, to)
             if status < 0:
                 return status
     for i in range(at + 2, at + 2 + 2 * np.int64(W[walk + at]), 2):
-        status = _feed(M, W, L, V, delta, np.int64(W[walk + i]), np.int64(W[walk + i + 1]), byte, to)
+        status = _feed(mp, wp, lp, vp, dp, np.int64(W[walk + i]), np.int64(W[walk + i + 1]), byte, to)
         if status < 0:
             return status
     if W[walk + to] > 1:
-        status = _merge_pairs(M, W, L, V, to)
+        status = _merge_pairs(mp, wp, lp, vp, to)
         if status < 0:
             return status
     return 1 if W[walk + to] > 0 or W[walk + to + 1] > 0 else 0
 
 
 @_inner
-def _merge_pairs(M: Any, W: Any, L: Any, V: Any, at: Any) -> Any:
+def _merge_pairs(mp: Any, wp: Any, lp: Any, vp: Any, at: Any) -> Any:
     """Sort the pairs of a frame and unite the kernels of equal lexer states."""
+    W = _int32(wp)
     walk = np.int64(W[AT_WALK])
     count = np.int64(W[walk + at])
-    _sort(W, walk + at + 2, count, np.int64(2))
+    _sort(wp, walk + at + 2, count, np.int64(2))
     kept = ZERO
     for i in range(count):
         state, kernel = np.int64(W[walk + at + 2 + 2 * i]), np.int64(W[walk + at + 3 + 2 * i])
         if kept > 0 and W[walk + at + 2 * kept] == state:
-            kernel = _union(M, W, L, V, np.int64(W[walk + at + 1 + 2 * kept]), kernel)
+            kernel = _union(mp, wp, lp, vp, np.int64(W[walk + at + 1 + 2 * kept]), kernel)
             if kernel < 0:
                 return kernel
             W[walk + at + 1 + 2 * kept] = kernel
@@ -855,8 +946,10 @@ def _merge_pairs(M: Any, W: Any, L: Any, V: Any, at: Any) -> Any:
 
 
 @_inner
-def _load(M: Any, W: Any, L: Any, V: Any, state: Any, frame: Any) -> Any:
+def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
     """Put the configuration of a state into a frame."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
@@ -876,8 +969,9 @@ def _load(M: Any, W: Any, L: Any, V: Any, state: Any, frame: Any) -> Any:
 
 
 @_inner
-def _store(M: Any, W: Any, L: Any, V: Any, frame: Any) -> Any:
+def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
     """Intern the configuration of a frame."""
+    W = _int32(wp)
     scratch = np.int64(W[AT_SCRATCH])
     walk = np.int64(W[AT_WALK])
     room = np.int64(W[CAP_SCRATCH]) // 5
@@ -885,29 +979,35 @@ def _store(M: Any, W: Any, L: Any, V: Any, frame: Any) -> Any:
     at = frame * FRAME
     length = ZERO
     if 2 * np.int64(W[walk + at]) + 2 > room:
-        return _need(M, W, L, V, GROW_SCRATCH, np.int64(2))
+        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(2))
     if W[walk + at + 1]:
         W[scratch + start] = 0
         W[scratch + start + 1] = W[walk + at + 1]
         length = 2
     for i in range(2 * np.int64(W[walk + at])):
         W[scratch + start + length + i] = W[walk + at + 2 + i]
-    return _intern(M, W, L, V, TAG_CONFIG, W, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
+    return _intern(mp, wp, lp, vp, TAG_CONFIG, wp, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
 
 
 @_inner
-def _set_tokens(M: Any, W: Any, L: Any, V: Any, node: Any, out: Any, row: Any) -> Any:
+def _set_tokens(mp: Any, wp: Any, lp: Any, vp: Any, node: Any, op: Any) -> Any:
     """Set the bits of the tokens that end at a node of the vocabulary's trie."""
+    V = _int32(vp)
+    O = _int32(op)
     nodes = np.int64(V[AT_NODES])
     order = np.int64(V[AT_ORDER])
     for i in range(V[nodes + 4 * node + 3], V[nodes + 4 * node + 7]):
         token = np.int64(V[order + i])
-        out[row, token >> 5] |= np.int32(1) << np.int32(token & 31)
+        O[token >> 5] |= np.int32(1) << np.int32(token & 31)
 
 
 @_inner
-def _add_first(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) -> Any:
+def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any) -> Any:
     """Add the bytes that a terminal may begin with to the eight words of scratch at `at`."""
+    M = _int32(mp)
+    W = _int32(wp)
+    L = _int32(lp)
+    D = _int32(dp)
     states = np.int64(L[AT_STATES])
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
@@ -916,8 +1016,8 @@ def _add_first(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) 
             M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]]
         )
     if state < LITERAL_BASE:
-        if delta[state, 0] < 0:
-            return _need(M, W, L, V, NEED_ROW, state)
+        if D[256 * state] < 0:
+            return _need(mp, wp, lp, vp, NEED_ROW, state)
         for w in range(8):
             W[at + w] |= L[states + STATE_WIDTH * state + S_FIRST + w]
     elif state < TRIE_BASE:
@@ -934,15 +1034,17 @@ def _add_first(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) 
 
 
 @_inner
-def _first_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, kernel: Any) -> Any:
+def _first_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, kernel: Any) -> Any:
     """Return where in the pool the eight words lie that say which bytes may follow when `kernel` is entered."""
+    M = _int32(mp)
+    W = _int32(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
     base = objects + kernel * OBJECT_WIDTH
     found = np.int64(M[base + O_FIRST])
     if found == 0:
-        status = _close(M, W, L, V, kernel)
+        status = _close(mp, wp, lp, vp, kernel)
         if status < 0:
             return status
         at = np.int64(W[AT_SCRATCH]) + BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
@@ -950,10 +1052,10 @@ def _first_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, kernel: Any) -> Any
             W[at + w] = 0
         first, count = np.int64(M[base + O_A]), np.int64(M[base + O_B])
         for e in range(first, first + 2 * count, 2):
-            status = _add_first(M, W, L, V, delta, np.int64(M[edges + e]), at)
+            status = _add_first(mp, wp, lp, vp, dp, np.int64(M[edges + e]), at)
             if status < 0:
                 return status
-        found = _intern(M, W, L, V, TAG_BYTES, W, at, np.int64(8), YES)
+        found = _intern(mp, wp, lp, vp, TAG_BYTES, wp, at, np.int64(8), YES)
         if found < 0:
             return found
         M[base + O_FIRST] = found
@@ -961,13 +1063,16 @@ def _first_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, kernel: Any) -> Any
 
 
 @_inner
-def _exit(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, kernel: Any, out: Any, row: Any) -> Any:
+def _exit(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, kernel: Any, op: Any) -> Any:
     """A terminal ends at a node of the vocabulary's trie: walk the tokens below it from `kernel`."""
+    M = _int32(mp)
+    W = _int32(wp)
+    V = _int32(vp)
     nodes = np.int64(V[AT_NODES])
     end = np.int64(V[nodes + 4 * node + 2])
     if end == node + 1:
         return ZERO
-    allowed = _first_bytes(M, W, L, V, delta, kernel)
+    allowed = _first_bytes(mp, wp, lp, vp, dp, kernel)
     if allowed < 0:
         return allowed
     walk = np.int64(W[AT_WALK])
@@ -978,7 +1083,7 @@ def _exit(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, kernel: Any, ou
         if (M[allowed + (byte >> 5)] >> (byte & 31)) & 1:
             W[walk] = 0
             W[walk + 1] = kernel
-            status = _descend(M, W, L, V, delta, i, out, row)
+            status = _descend(mp, wp, lp, vp, dp, i, op)
             if status < 0:
                 return status
         i = after
@@ -986,43 +1091,52 @@ def _exit(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, kernel: Any, ou
 
 
 @_inner
-def _descend(M: Any, W: Any, L: Any, V: Any, delta: Any, node: Any, out: Any, row: Any) -> Any:
+def _descend(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, op: Any) -> Any:
     """Walk the subtree of a node, itself included, from the configuration in frame 0."""
+    M = _int32(mp)
+    V = _int32(vp)
     nodes = np.int64(V[AT_NODES])
     base = np.int64(V[nodes + 4 * node + 1]) - 1
     i, end = node, np.int64(V[nodes + 4 * node + 2])
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1]) - base
         M[H_VISITED] += 1
-        status = _step(M, W, L, V, delta, depth - 1, depth, np.int64(V[nodes + 4 * i]))
+        status = _step(mp, wp, lp, vp, dp, depth - 1, depth, np.int64(V[nodes + 4 * i]))
         if status < 0:
             return status
         if status == 0:
             i = np.int64(V[nodes + 4 * i + 2])
         else:
-            _set_tokens(M, W, L, V, i, out, row)
+            _set_tokens(mp, wp, lp, vp, i, op)
             i += 1
     return ZERO
 
 
 @_inner
-def _literal_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
+def _literal_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, op: Any) -> Any:
+    M = _int32(mp)
+    L = _int32(lp)
+    V = _int32(vp)
     literals = np.int64(L[AT_LITERALS])
     nodes = np.int64(V[AT_NODES])
     at, node = state - LITERAL_BASE, ZERO
     while L[literals + at] >= 0:
-        node = _child(V, nodes, node, np.int64(L[literals + at]))
+        node = _child(vp, nodes, node, np.int64(L[literals + at]))
         M[H_VISITED] += 1
         if node == 0:
             return 0
-        _set_tokens(M, W, L, V, node, out, row)
+        _set_tokens(mp, wp, lp, vp, node, op)
         at += 1
-    return _exit(M, W, L, V, delta, node, kernel, out, row)
+    return _exit(mp, wp, lp, vp, dp, node, kernel, op)
 
 
 @_inner
-def _trie_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: Any, out: Any, row: Any) -> Any:
+def _trie_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, op: Any) -> Any:
     """Descend the vocabulary's trie and the trie of a finite set side by side."""
+    M = _int32(mp)
+    W = _int32(wp)
+    L = _int32(lp)
+    V = _int32(vp)
     scratch = np.int64(W[AT_SCRATCH])
     trie = np.int64(L[AT_TRIE])
     nodes = np.int64(V[AT_NODES])
@@ -1033,14 +1147,14 @@ def _trie_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: A
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1])
         M[H_VISITED] += 1
-        child = _child(L, trie, np.int64(W[scratch + stack - depth + 1]), np.int64(V[nodes + 4 * i]))
+        child = _child(lp, trie, np.int64(W[scratch + stack - depth + 1]), np.int64(V[nodes + 4 * i]))
         if child == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
-        _set_tokens(M, W, L, V, i, out, row)
+        _set_tokens(mp, wp, lp, vp, i, op)
         W[scratch + stack - depth] = child
         if L[trie + 4 * child + 7] > L[trie + 4 * child + 3]:
-            status = _exit(M, W, L, V, delta, i, kernel, out, row)
+            status = _exit(mp, wp, lp, vp, dp, i, kernel, op)
             if status < 0:
                 return status
         i += 1
@@ -1048,29 +1162,37 @@ def _trie_mask(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, kernel: A
 
 
 @_inner
-def _inside_mask(M: Any, W: Any, L: Any, V: Any, state: Any, rows: Any, out: Any, row: Any) -> Any:
+def _inside_mask(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, rp: Any, op: Any) -> Any:
     """Unite the inside row of an expression's state with the mask; NEED if it has not been made.
 
     Another thread may have made it in tables that are larger than the ones at hand; NEED fetches those.
     """
+    M = _int32(mp)
+    L = _int32(lp)
+    V = _int32(vp)
     states = np.int64(L[AT_STATES])
     index = np.int64(L[states + STATE_WIDTH * state + 1])
     if (
         index < 0
-        or index >= rows.shape[0]
+        or index >= M[H_NUM_ROWS]
         or L[states + STATE_WIDTH * state + 2] + L[states + STATE_WIDTH * state + 3] > L[CAP_EXITS]
     ):
-        return _need(M, W, L, V, NEED_INSIDE, state)
-    for w in range(rows.shape[1]):
-        out[row, w] |= rows[index, w]
+        return _need(mp, wp, lp, vp, NEED_INSIDE, state)
+    words = np.int64(V[H_WORDS])
+    R = _int32(_row(rp, words, index))
+    O = _int32(op)
+    for i in range(words):
+        O[i] |= R[i]
     return 0
 
 
 @_inner
-def _key_mask(
-    M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
-) -> Any:
+def _key_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, kernel: Any, op: Any) -> Any:
     """Mask of a key being read: its text decides at each exit whether it may end there."""
+    M = _int32(mp)
+    L = _int32(lp)
+    V = _int32(vp)
+    B = _uint8(bp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     states = np.int64(L[AT_STATES])
@@ -1083,7 +1205,7 @@ def _key_mask(
         np.int64(M[pool + where + 1]),
         np.int64(M[pool + where + 2]),
     )
-    status = _inside_mask(M, W, L, V, inner, rows, out, row)
+    status = _inside_mask(mp, wp, lp, vp, inner, rp, op)
     if status < 0:
         return status
     create = M[H_EXACT] == 1
@@ -1094,75 +1216,77 @@ def _key_mask(
         text, escape = start_text, start_escape
         at = np.int64(V[paths + node])
         for j in range(at, at + np.int64(V[nodes + 4 * node + 1])):
-            text, escape = _decode(M, W, L, V, text, escape, np.int64(blob[j]), create)
+            text, escape = _decode(mp, wp, lp, vp, text, escape, np.int64(B[j]), create)
             if text == NEED:
                 return NEED
         if text == FAIL:
             if fresh < 0:
-                fresh = _capture(M, W, L, V, kernel, NEW_ELEMENT)
+                fresh = _capture(mp, wp, lp, vp, kernel, NEW_ELEMENT)
                 if fresh < 0:
                     return fresh
             after = fresh
         else:
-            after = _capture(M, W, L, V, kernel, 2 * text + 1)
+            after = _capture(mp, wp, lp, vp, kernel, 2 * text + 1)
             if after < 0:
                 return after
         if after == 0:
             continue
-        _set_tokens(M, W, L, V, node, out, row)
-        status = _exit(M, W, L, V, delta, node, after, out, row)
+        _set_tokens(mp, wp, lp, vp, node, op)
+        status = _exit(mp, wp, lp, vp, dp, node, after, op)
         if status < 0:
             return status
     return 0
 
 
 @_inner
-def _pair_mask(
-    M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, kernel: Any, out: Any, row: Any
-) -> Any:
+def _pair_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, kernel: Any, op: Any) -> Any:
     """Add to a mask the tokens that a pair (lexer state, kernel) allows."""
+    L = _int32(lp)
     states = np.int64(L[AT_STATES])
     exits = np.int64(L[AT_EXITS])
     if state < LITERAL_BASE:
-        status = _inside_mask(M, W, L, V, state, rows, out, row)
+        status = _inside_mask(mp, wp, lp, vp, state, rp, op)
         if status < 0:
             return status
         first, count = np.int64(L[states + STATE_WIDTH * state + 2]), np.int64(L[states + STATE_WIDTH * state + 3])
         for i in range(first, first + count):
             node = np.int64(L[exits + i])
-            _set_tokens(M, W, L, V, node, out, row)
-            status = _exit(M, W, L, V, delta, node, kernel, out, row)
+            _set_tokens(mp, wp, lp, vp, node, op)
+            status = _exit(mp, wp, lp, vp, dp, node, kernel, op)
             if status < 0:
                 return status
         return 0
     if state >= KEY_BASE:
-        return _key_mask(M, W, L, V, delta, blob, rows, state, kernel, out, row)
+        return _key_mask(mp, wp, lp, vp, dp, bp, rp, state, kernel, op)
     if state < TRIE_BASE:
-        return _literal_mask(M, W, L, V, delta, state, kernel, out, row)
-    return _trie_mask(M, W, L, V, delta, state, kernel, out, row)
+        return _literal_mask(mp, wp, lp, vp, dp, state, kernel, op)
+    return _trie_mask(mp, wp, lp, vp, dp, state, kernel, op)
 
 
 # Operations
 
 
 @_inner
-def _op_fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, state: Any, out: Any, row: Any) -> Any:
+def _op_fill(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, op: Any) -> Any:
     """Write the mask of a state into a row of `out` (wide enough; end tokens not included). 0, or NEED."""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
-    for w in range(out.shape[1]):
-        out[row, w] = 0
+    V = _int32(vp)
+    O = _int32(op)
+    for i in range(V[H_WORDS]):
+        O[i] = 0
     base = state * OBJECT_WIDTH
     at, length = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
     for i in range(at, at + length, 2):
         lexer, kernel = np.int64(M[pool + i]), np.int64(M[pool + i + 1])
         if lexer != 0:
-            status = _pair_mask(M, W, L, V, delta, blob, rows, lexer, kernel, out, row)
+            status = _pair_mask(mp, wp, lp, vp, dp, bp, rp, lexer, kernel, op)
             if status < 0:
                 return status
             continue
-        status = _close(M, W, L, V, kernel)
+        status = _close(mp, wp, lp, vp, kernel)
         if status < 0:
             return status
         first, count = (
@@ -1170,30 +1294,29 @@ def _op_fill(M: Any, W: Any, L: Any, V: Any, delta: Any, blob: Any, rows: Any, s
             np.int64(M[objects + kernel * OBJECT_WIDTH + O_B]),
         )
         for e in range(first, first + 2 * count, 2):
-            status = _pair_mask(
-                M, W, L, V, delta, blob, rows, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), out, row
-            )
+            status = _pair_mask(mp, wp, lp, vp, dp, bp, rp, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), op)
             if status < 0:
                 return status
     return 0
 
 
 @_inner
-def _op_advance(M: Any, W: Any, L: Any, V: Any, delta: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
+def _op_advance(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
     """Return the state after data[start:stop], DEAD if there is none, or NEED."""
-    _load(M, W, L, V, state, ZERO)
+    _load(mp, wp, lp, vp, state, ZERO)
     frame = ZERO
     for i in range(start, stop):
-        status = _step(M, W, L, V, delta, frame, 1 - frame, np.int64(data[i]))
+        status = _step(mp, wp, lp, vp, dp, frame, 1 - frame, np.int64(data[i]))
         if status <= 0:
             return DEAD if status == 0 else NEED
         frame = 1 - frame
-    return _store(M, W, L, V, frame)
+    return _store(mp, wp, lp, vp, frame)
 
 
 @_inner
-def _op_accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
+def _op_accepting(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
     """Return 1 if the text may end in this state, 0 if not, or NEED."""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = state * OBJECT_WIDTH
@@ -1201,17 +1324,18 @@ def _op_accepting(M: Any, W: Any, L: Any, V: Any, state: Any) -> Any:
     if M[pool + at] != 0:
         return 0
     kernel = np.int64(M[pool + at + 1])
-    status = _close(M, W, L, V, kernel)
+    status = _close(mp, wp, lp, vp, kernel)
     return status if status < 0 else np.int64(M[objects + kernel * OBJECT_WIDTH + O_C])
 
 
 @_inner
-def _op_next_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: Any) -> Any:
+def _op_next_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any) -> Any:
     """Write into the workspace at `at` which of 256 bytes may come next (1 or 0); return how many, or NEED."""
+    W = _int32(wp)
     found = ZERO
     for byte in range(256):
-        _load(M, W, L, V, state, ZERO)
-        status = _step(M, W, L, V, delta, ZERO, ONE, byte)
+        _load(mp, wp, lp, vp, state, ZERO)
+        status = _step(mp, wp, lp, vp, dp, ZERO, ONE, byte)
         if status < 0:
             return status
         W[at + byte] = status
@@ -1220,12 +1344,18 @@ def _op_next_bytes(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, at: A
 
 
 @_inner
-def _op_inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any, index: Any) -> Any:
+def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any, index: Any) -> Any:
     """Write the inside row of an expression's state: tokens after which its terminal can still go on.
 
     The trie nodes at which the terminal may end, and below which tokens go on, are appended to the exits from
     H_EXIT_COUNT on. Goes on where it stopped (H_RESUME) after a NEED.
     """
+    M = _int32(mp)
+    W = _int32(wp)
+    L = _int32(lp)
+    V = _int32(vp)
+    D = _int32(dp)
+    row = _row(rp, np.int64(V[H_WORDS]), index)
     walk = np.int64(W[AT_WALK])
     states = np.int64(L[AT_STATES])
     nodes = np.int64(V[AT_NODES])
@@ -1235,10 +1365,10 @@ def _op_inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1])
         before = np.int64(W[walk + depth - 1])
-        after = np.int64(delta[before, V[nodes + 4 * i]])
+        after = np.int64(D[256 * before + V[nodes + 4 * i]])
         if after < 0:
             M[H_RESUME] = i
-            return _need(M, W, L, V, NEED_ROW, before)
+            return _need(mp, wp, lp, vp, NEED_ROW, before)
         if after == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
@@ -1248,11 +1378,11 @@ def _op_inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any
             count = np.int64(M[H_EXIT_COUNT])
             if count == L[CAP_EXITS]:
                 M[H_RESUME] = i
-                return _need(M, W, L, V, GROW_EXITS, ZERO)
+                return _need(mp, wp, lp, vp, GROW_EXITS, ZERO)
             L[exits + count] = i
             M[H_EXIT_COUNT] = count + 1
         if flags & CONTINUES:
-            _set_tokens(M, W, L, V, i, rows, index)
+            _set_tokens(mp, wp, lp, vp, i, row)
             i += 1
         else:
             i = np.int64(V[nodes + 4 * i + 2])
@@ -1260,19 +1390,20 @@ def _op_inside(M: Any, W: Any, L: Any, V: Any, delta: Any, state: Any, rows: Any
 
 
 @_inner
-def _op_add_text(M: Any, W: Any, L: Any, V: Any, data: Any, tree: Any) -> Any:
+def _op_add_text(mp: Any, wp: Any, lp: Any, vp: Any, data: Any, tree: Any) -> Any:
     """Return the set `tree` with the text `data` added, or NEED."""
     text = ZERO
     for i in range(len(data)):
-        text = _append_byte(M, W, L, V, text, np.int64(data[i]), YES)
+        text = _append_byte(mp, wp, lp, vp, text, np.int64(data[i]), YES)
         if text < 0:
             return text
-    return _insert(M, W, L, V, tree, 2 * text + 1)
+    return _insert(mp, wp, lp, vp, tree, 2 * text + 1)
 
 
 @_inner
-def _op_rehash(M: Any, W: Any, L: Any, V: Any) -> Any:
+def _op_rehash(mp: Any, wp: Any, lp: Any, vp: Any) -> Any:
     """Fill an empty, larger hash table with all objects."""
+    M = _int32(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     table = np.int64(M[AT_HASH])
@@ -1330,20 +1461,23 @@ def run(
     Returns:
         The operation's result, or NEED.
     """
+    M[H_NUM_ROWS] = rows.shape[0]
+    mp, wp, lp, vp, dp = _address(M), _address(W), _address(L), _address(V), _address(delta)
     if op == ADVANCE:  # over data[a:b] from state c
-        return _op_advance(M, W, L, V, delta, data, a, b, c)
+        return _op_advance(mp, wp, lp, vp, dp, data, a, b, c)
     if op == FILL:  # the mask of state a into row b of out
-        return _op_fill(M, W, L, V, delta, blob, rows, a, out, b)
+        row = _row(_address(out), out.shape[1], b)
+        return _op_fill(mp, wp, lp, vp, dp, _address(blob), _address(rows), a, row)
     if op == ACCEPTING:  # state a
-        return _op_accepting(M, W, L, V, a)
+        return _op_accepting(mp, wp, lp, vp, a)
     if op == NEXT_BYTES:  # of state a, into the workspace at b
-        return _op_next_bytes(M, W, L, V, delta, a, b)
+        return _op_next_bytes(mp, wp, lp, vp, dp, a, b)
     if op == INSIDE:  # row b of expression state a
-        return _op_inside(M, W, L, V, delta, a, rows, b)
+        return _op_inside(mp, wp, lp, vp, dp, a, _address(rows), b)
     if op == INTERN:  # an object with tag a whose content of c ints is in the workspace at b
-        return _intern(M, W, L, V, a, W, b, c, YES)
+        return _intern(mp, wp, lp, vp, a, wp, b, c, YES)
     if op == ADD_TEXT:  # data to the set a
-        return _op_add_text(M, W, L, V, data, a)
+        return _op_add_text(mp, wp, lp, vp, data, a)
     if op == REHASH:
-        return _op_rehash(M, W, L, V)
-    return _close(M, W, L, V, a)  # kernel a
+        return _op_rehash(mp, wp, lp, vp)
+    return _close(mp, wp, lp, vp, a)  # kernel a

@@ -87,6 +87,11 @@ H_VISITED = int64(7)  # trie nodes visited, for counted benchmarks
 H_RESUME = int64(8)  # where the inside walk stopped
 H_EXIT_COUNT = int64(9)
 
+H_NUM_ROWS = int64(10)  # rows of the inside rows at hand
+
+# In the header of `tokens`.
+H_WORDS = int64(30)  # words of a mask
+
 # Codes: what a call needs before it can be repeated.
 OK = int64(0)
 NEED_RULE = int64(1)  # arg: rule
