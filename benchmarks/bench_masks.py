@@ -19,6 +19,7 @@ import json
 import os
 import platform
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -341,6 +342,7 @@ def main() -> None:
     import tokenizers
     from oracles import datasets
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = datasets.data_folder()
     if folder is None:
         raise SystemExit(datasets.MISSING)
@@ -362,6 +364,8 @@ def main() -> None:
                 results[name][row["id"]] = workers[name].ask(job)
             if sys.stderr.isatty():
                 print(f"\r{done + 1}/{len(rows)}", end="", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"stopped after {min(len(records) for records in results.values())} schemas; what is known so far:")
     finally:
         for worker in workers.values():
             worker.close()
@@ -369,7 +373,7 @@ def main() -> None:
     print(f"{len(rows)} schemas of MaskBench dev, seed {options.seed}; Llama-3.1 vocabulary; {versions}")
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")
     print_table(results, "each engine over the schemas it compiles", ratios=False)
-    shared = [key for key in results[names[0]] if all(results[name][key]["status"] == "compiled" for name in names)]
+    shared = [key for key in results[names[0]] if all(results[name].get(key, {}).get("status") == "compiled" for name in names)]
     common = {name: {key: results[name][key] for key in shared} for name in names}
     if len(names) > 1 and shared:
         print_table(common, f"over the {len(shared)} schemas that all of them compile", ratios=True)
