@@ -136,7 +136,12 @@ INSERT = "insert"  # insert the texts in `texts` (decoded keys, UTF-8) into the 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op(Node):
-    """Test or change the registers of the running rule; consumes nothing. See the constants above for `code`."""
+    """Test or change the registers of the running rule; consumes nothing. See the constants above for `code`.
+
+    A test that fails must not strand a text: it stands before what it forbids (LESS before the comma of one more item,
+    not after it), and what AT_LEAST or MARKED demands must still be reachable wherever a text can get to. INSERT
+    stands at the entry of its rule, before any MARK or Key.
+    """
 
     code: str
     slot: int = 0

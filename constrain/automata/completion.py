@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _FAR = demands.FAR
 _ROUNDS = 3
+# An estimate that is exact leads to a shortest completion under any weight; one that is a little low (keys whose text
+# must be new) makes plain A* try every text of equal length, and a weight above 1 prevents that.
+_WEIGHT = 2
 _MAX_PLANS = 100_000
 _MAX_EXAMINED = 128
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
@@ -43,7 +46,7 @@ class Completer:
         self._machine = machine
         self._lexicon = machine.lexicon
         self._node_cost: dict[int, int] = {}
-        self._needs: dict[int, tuple[demands.Demand, ...]] = {}
+        self._needs: dict[int, tuple[int, tuple[demands.Demand, ...]]] = {}
         self._kernel_cost: dict[int, int] = {0: 0}
         self._lexer_cost: dict[int, int] = {}
         self._choices: dict[int, list[int]] = {}
@@ -100,25 +103,32 @@ class Completer:
                 if start < 0:
                     heapq.heappush(heap, (here + weight, source))
                 elif start in cost:
-                    heapq.heappush(heap, (here + cost[start] + self._demand(start, 0), source))
+                    heapq.heappush(heap, (here + self._rule_cost(start, cost), source))
             for source, target in callers.get(node, ()):
                 if target in cost:
-                    heapq.heappush(heap, (here + self._demand(node, 0) + cost[target], source))
+                    heapq.heappush(heap, (here + self._rule_cost(node, cost) + cost[target], source))
         self._node_cost = cost
 
-    def _demand(self, node: int, registers: int) -> int:
-        """Return what registers still demand between a node and the end of its rule, in bytes."""
+    def _rule_cost(self, start: int, cost: dict[int, int]) -> int:
+        """Return the bytes of a whole rule, given the plain costs of its nodes."""
+        needed = self._needs.get(start)
+        return max(cost[start], self._item_cost(start, 0)) if needed else cost[start]
+
+    def _item_cost(self, node: int, registers: int) -> int:
+        """Return about how many bytes lead from a node to the end of its rule, with these registers."""
         needed = self._needs.get(node)
-        if not needed:
-            return 0
-        counters = self._machine.content(registers).tolist()[1:] if registers else (0, 0, 0)
-        total = 0
-        for is_count, what, value, price in needed:
-            if is_count:
-                total += max(value - counters[what], 0) * price
-            elif not self._machine.has_mark(registers, what):
-                total += price
-        return total
+        if needed:
+            free, demanded = needed
+            counters = self._machine.content(registers).tolist()[1:] if registers else (0, 0, 0)
+            total = 0
+            for is_count, what, value, price in demanded:
+                if is_count:
+                    total += max(value - counters[what], 0) * price
+                elif not self._machine.has_mark(registers, what):
+                    total += price
+            if total:
+                return free + total
+        return self._node_cost.get(node, _FAR)
 
     def _terminal_cost(self, state: int) -> int:
         """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
@@ -166,9 +176,6 @@ class Completer:
             costs[top] = min((self._item_cost(node, regs) + costs[back] for node, back, regs in items), default=_FAR)
             stack.pop()
         return costs[kernel]
-
-    def _item_cost(self, node: int, registers: int) -> int:
-        return self._node_cost.get(node, _FAR) + self._demand(node, registers)
 
     def estimate(self, state: int) -> int:
         """Return about how many bytes are still needed in a state, rarely more than that."""
@@ -228,7 +235,7 @@ class Completer:
         machine = self._machine
         best = {start: 0}
         came: dict[int, tuple[int, bytes]] = {}
-        heap = [(self.estimate(start), 0, start)]
+        heap = [(_WEIGHT * self.estimate(start), 0, start)]
         for _ in range(machine.limits.max_emptiness_steps):
             if not heap:
                 break
@@ -248,7 +255,7 @@ class Completer:
                     best[after] = cost
                     came[after] = (state, chunk)
                     # Ties go to the longer way done: it is nearer the end.
-                    heapq.heappush(heap, (cost + self.estimate(after), -cost, after))
+                    heapq.heappush(heap, (cost + _WEIGHT * self.estimate(after), -cost, after))
         raise LimitExceededError(
             "max_emptiness_steps", machine.limits.max_emptiness_steps, "looking for the shortest completion"
         )

@@ -23,8 +23,11 @@ _Requirement = tuple[bool, int, int]
 
 def of_rule(
     block: list[Edge], finals: set[int], node_cost: dict[int, int], edge_cost: Callable[[Edge], int]
-) -> dict[int, tuple[Demand, ...]]:
+) -> dict[int, tuple[int, tuple[Demand, ...]]]:
     """Return for each node of one rule what every way from it to the rule's end demands.
+
+    With each node comes the bytes to the rule's end when all that is demanded comes for free: a node before a choice
+    of members must not be charged for the cheapest member and then again for the member that is demanded.
 
     Args:
         block: the rule's edges.
@@ -53,10 +56,43 @@ def of_rule(
                 needed = frozenset((False, mark, 0) for mark in marks[slot])
         ways.setdefault(source, []).append((target, needed))
     prices = _prices(following, node_cost, edge_cost)
+    all_needed = _on_all_ways(ways, finals)
+    free = _costs_for_free(block, finals, prices, {one[:2] for needed in all_needed.values() for one in needed}, edge_cost)
     return {
-        node: tuple((*one, prices.get(one[:2], 0)) for one in sorted(needed))
-        for node, needed in _on_all_ways(ways, finals).items()
+        node: (free.get(node, FAR), tuple((*one, prices.get(one[:2], 0)) for one in sorted(needed)))
+        for node, needed in all_needed.items()
     }
+
+
+def _costs_for_free(
+    block: list[Edge],
+    finals: set[int],
+    prices: dict[tuple[bool, int], int],
+    demanded: set[tuple[bool, int]],
+    edge_cost: Callable[[Edge], int],
+) -> dict[int, int]:
+    """Return the bytes from each node to the rule's end, the price of what is demanded taken off.
+
+    Weights may be negative, cycles never are (a loop costs at least what it reads besides), so labels are corrected.
+    """
+    into: dict[int, list[tuple[int, int]]] = {}
+    for edge in block:
+        source, kind, a, b, target = edge
+        weight = edge_cost(edge)
+        key = (False, b) if a & 255 == at.OP_MARK else (True, a >> 8)
+        if kind == at.EDGE_OP and a & 255 in (at.OP_MARK, at.OP_ADD) and key in demanded:
+            weight = -prices.get(key, 0)
+        into.setdefault(target, []).append((source, weight))
+    cost = {node: 0 for node in into if node in finals}
+    work = list(cost)
+    while work:
+        node = work.pop()
+        for source, weight in into.get(node, ()):
+            through = max(cost[node] + weight, 0)
+            if through < cost.get(source, FAR):
+                cost[source] = through
+                work.append(source)
+    return cost
 
 
 def _added_after(following: dict[int, list[Edge]], node: int) -> list[int]:

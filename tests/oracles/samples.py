@@ -116,10 +116,9 @@ def keyed(rng: random.Random) -> ir.Grammar:
     key = ir.Key(ir.Seq((ir.Literal(b'"'), inside, ir.Literal(b'"'))))
     taken = tuple(text.encode() for text in rng.sample(("", "a", "b", "ab", "aa"), rng.randint(0, 3)))
     most = rng.randint(1, 4)
-    item = ir.Seq(
-        (key, ir.Op(ir.LESS, 0, most), ir.Op(ir.ADD, 0, 1), *([ir.Ref("list")] if rng.random() < 0.3 else []))
-    )
-    more = ir.Repeat(ir.Seq((ir.Literal(b","), item)), 0, None)
+    item = ir.Seq((key, ir.Op(ir.ADD, 0, 1), *([ir.Ref("list")] if rng.random() < 0.3 else [])))
+    # The test stands before the comma: behind it, it would strand a text (see ir.Op).
+    more = ir.Repeat(ir.Seq((ir.Op(ir.LESS, 0, most), ir.Literal(b","), item)), 0, None)
     body = ir.Seq((ir.Literal(b"["), ir.Op(ir.INSERT, texts=taken), item, more, ir.Literal(b"]")))
     return ir.Grammar(ir.Ref("list"), {"list": ir.Alt((body, ir.Literal(b"[]")))})
 
