@@ -32,7 +32,7 @@ _ROUNDS = 3
 # must be new) makes plain A* try every text of equal length, and a weight above 1 prevents that.
 _WEIGHT = 2
 _MAX_PLANS = 100_000
-_MAX_EXAMINED = 128
+_MAX_EXAMINED = 256
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
 _RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))

@@ -83,13 +83,16 @@ def _body(rng: random.Random, names: list[str], depth: int, *, counted: bool) ->
     node = _call(rng, names, depth)
     if not counted:
         return node
-    # At most `most` rounds, at least `least`; least > most is a rule with no text at all.
-    most, least = rng.randint(1, 3), rng.randint(0, 3)
-    step = ir.Seq((ir.Op(ir.LESS, 0, most), regular(rng, 1), ir.Op(ir.ADD, 0, 1)))
+    # At most `most` rounds, at least `least`. Operations stand before the text they forbid, and what they demand can be
+    # had: front ends promise both (see ir.Op).
+    most = rng.randint(1, 3)
+    least = rng.randint(0, most)
+    step = ir.Seq((ir.Op(ir.LESS, 0, most), ir.Alt((regular(rng, 1), ir.Literal(b"b"))), ir.Op(ir.ADD, 0, 1)))
     tail: ir.Node = ir.Op(ir.AT_LEAST, 0, least)
     if rng.random() < 0.5:
-        marks = ir.Alt(tuple(ir.Seq((regular(rng, 0), ir.Op(ir.MARK, 0, mark))) for mark in range(2)))
-        tail = ir.Seq((tail, ir.Repeat(marks, 0, None), ir.Op(rng.choice((ir.MARKED, ir.UNMARKED)), 0, 1)))
+        marks = ir.Alt(tuple(ir.Seq((ir.Op(ir.MARK, 0, mark), ir.Literal(b"ac"[mark:]))) for mark in range(2)))
+        once = ir.Seq((ir.Op(ir.UNMARKED, 0, 0), ir.Literal(b"a")))
+        tail = ir.Seq((tail, ir.Repeat(marks, 0, None), rng.choice((ir.Op(ir.MARKED, 0, 1), ir.optional(once)))))
     return ir.Seq((ir.Repeat(step, 0, None), tail, *([node] if rng.random() < 0.3 else [])))
 
 

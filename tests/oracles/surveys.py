@@ -151,12 +151,13 @@ def first_bytes(vocabulary: Vocabulary) -> np.ndarray[Any, np.dtype[np.int16]]:
     return np.array([token[0] if token else -1 for token in vocabulary.tokens()], dtype=np.int16)
 
 
-def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int, by_byte: bool = False) -> list[int]:
+def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int, budgeted: int = 1 << 30, by_byte: bool = False) -> list[int]:
     """Return the tokens of a random walk under the mask, the end token included.
 
     Args:
         free: steps without a budget; then `distance` + `slack` tokens are left.
         slack: how many tokens more than needed the end may take.
+        budgeted: steps drawn under the budget; the rest follows the engine's own shortest completion.
         by_byte: draw the first byte uniformly and then a token with it: short structure instead of long junk.
     Raises:
         AssertionError: no token is allowed, or the budget was missed.
@@ -168,6 +169,14 @@ def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int
     while True:
         if left is None and len(out) >= free:
             left = compiled.distance(state) + slack
+        if left is not None and len(out) >= free + budgeted:
+            rest = compiled.completion(state)
+            assert len(rest) <= left, f"the completion takes {len(rest)} tokens, {left} are left"
+            for token_id in rest:
+                assert state > 1, "the completion goes on after the end, or is refused"
+                state = compiled.advance(state, token_id)
+            assert state == 1, "the completion does not end"
+            return out + rest
         row = compiled.bitmask(state) if left is None else compiled.allowed_within(state, left)
         choice = allowed_ids(row, vocabulary.vocab_size)
         assert len(choice), f"dead end after {len(out)} tokens, budget {left}, distance {compiled.distance(state)}"
@@ -187,6 +196,10 @@ def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int
         assert state != 0, "a token that the mask allows is refused"
 
 
+# A mask under a budget may look at every token: few walks draw all of their end under it.
+BUDGETED = (0, 0, 0, 0, 0, 1, 2, 1 << 30)
+
+
 def survey_walks(
     row: Record, vocabulary: Vocabulary, walks: int, seed: int, seconds: float = 120.0, **options: Any
 ) -> Record:
@@ -201,7 +214,7 @@ def survey_walks(
         with at_most(seconds):
             for index in range(walks):
                 free, slack = rng.choice((0, 3, 10, 30, 60)), rng.choice((0, 0, 1, 5, 20))
-                tokens = walk(compiled, rng, free=free, slack=slack, by_byte=index % 2 == 1)
+                tokens = walk(compiled, rng, free=free, slack=slack, budgeted=rng.choice(BUDGETED), by_byte=index % 2 == 1)
                 text = vocabulary.decode(tokens[:-1])
                 record["walks"] += 1
                 record["tokens"] += len(tokens)
