@@ -112,7 +112,11 @@ class XGrammar:
         encoded = [tokenizer.id_to_token(index) or "" for index in range(size)]
         ends = [encoded.index(name) for name in ("<|end_of_text|>", "<|eom_id|>", "<|eot_id|>") if name in encoded]
         info = xgrammar.TokenizerInfo(
-            encoded, vocab_type=xgrammar.VocabType.BYTE_LEVEL, vocab_size=size, stop_token_ids=ends, add_prefix_space=False
+            encoded,
+            vocab_type=xgrammar.VocabType.BYTE_LEVEL,
+            vocab_size=size,
+            stop_token_ids=ends,
+            add_prefix_space=False,
         )
         self.end = ends[0]
         self.compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
@@ -251,7 +255,11 @@ class Worker:
             return record
         code = self.process.poll()
         self.close()
-        return {"status": "timeout", "why": f"{self.seconds} s"} if code is None else {"status": "crash", "why": f"exit {code}"}
+        return (
+            {"status": "timeout", "why": f"{self.seconds} s"}
+            if code is None
+            else {"status": "crash", "why": f"exit {code}"}
+        )
 
     def close(self) -> None:
         process, self.process = self.process, None
@@ -304,10 +312,16 @@ def print_table(results: dict[str, dict[str, dict[str, Any]]], title: str, *, ra
     figures = {name: summary(records) for name, records in results.items()}
     others = [name for name in names[1:] if ratios]
     print(f"\n{title}")
-    print(f"{'':22}" + "".join(f"{name:>13}" for name in names) + "".join(f"{name + '/' + names[0]:>20}" for name in others))
+    print(
+        f"{'':22}"
+        + "".join(f"{name:>13}" for name in names)
+        + "".join(f"{name + '/' + names[0]:>20}" for name in others)
+    )
     for row in next(iter(figures.values())):
         values = [figures[name][row] for name in names]
-        shown = "".join(f"{value:13,.0f}" if value == int(value) else f"{value:13,.2f}" for value in values if value == value)
+        shown = "".join(
+            f"{value:13,.0f}" if value == int(value) else f"{value:13,.2f}" for value in values if value == value
+        )
         timed = row.endswith((" us", " ms"))
         factors = [f"{value / values[0]:18.2f} x" for value in values[1 : 1 + len(others)] if timed and values[0]]
         print(f"{row:22}{shown}" + "".join(factors))
@@ -316,8 +330,15 @@ def print_table(results: dict[str, dict[str, dict[str, Any]]], title: str, *, ra
 def print_worst(results: dict[str, dict[str, dict[str, Any]]], count: int) -> None:
     """Print where each engine's slowest masks are."""
     for name, records in results.items():
-        found = [(value, key, at) for key, r in records.items() if r["status"] == "compiled" for at, value in enumerate(r["masks"])]
-        share = sum(sorted((value for value, _, _ in found), reverse=True)[: max(1, len(found) // 100)]) / max(1, sum(v for v, _, _ in found))
+        found = [
+            (value, key, at)
+            for key, r in records.items()
+            if r["status"] == "compiled"
+            for at, value in enumerate(r["masks"])
+        ]
+        share = sum(sorted((value for value, _, _ in found), reverse=True)[: max(1, len(found) // 100)]) / max(
+            1, sum(v for v, _, _ in found)
+        )
         print(f"\n{name}: the slowest 1 % of masks take {100 * share:.0f} % of the time; slowest:")
         for value, key, at in sorted(found, reverse=True)[:count]:
             print(f"  {value / 1e3:12,.1f} us  {key}  mask {at}")
@@ -330,7 +351,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write every record here")
     parser.add_argument("--timeout", type=float, default=40.0, help="seconds for one schema on one engine")
-    parser.add_argument("--property-order", default="any", choices=("any", "schema"), help="ours: as instances write keys in any")
+    parser.add_argument(
+        "--property-order", default="any", choices=("any", "schema"), help="ours: as instances write keys in any"
+    )
     parser.add_argument("--worst", type=int, default=5, help="how many of the slowest masks to name")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--tokenizer", type=Path, help=argparse.SUPPRESS)
@@ -357,7 +380,9 @@ def main() -> None:
             job: dict[str, Any] = {"schema": row["schema"], "valid": [], "invalid": []}
             for case in row["tests"]:
                 text = datasets.instance_text(case["data"])
-                job["valid" if case["valid"] else "invalid"].append(tokenizer.encode(text, add_special_tokens=False).ids)
+                job["valid" if case["valid"] else "invalid"].append(
+                    tokenizer.encode(text, add_special_tokens=False).ids
+                )
             # The engine that goes first changes, so that none always finds the caches of the CPU cold.
             for shift in range(len(names)):
                 name = names[(done + shift) % len(names)]
@@ -371,9 +396,15 @@ def main() -> None:
             worker.close()
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     print(f"{len(rows)} schemas of MaskBench dev, seed {options.seed}; Llama-3.1 vocabulary; {versions}")
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"
+    )
     print_table(results, "each engine over the schemas it compiles", ratios=False)
-    shared = [key for key in results[names[0]] if all(results[name].get(key, {}).get("status") == "compiled" for name in names)]
+    shared = [
+        key
+        for key in results[names[0]]
+        if all(results[name].get(key, {}).get("status") == "compiled" for name in names)
+    ]
     common = {name: {key: results[name][key] for key in shared} for name in names}
     if len(names) > 1 and shared:
         print_table(common, f"over the {len(shared)} schemas that all of them compile", ratios=True)

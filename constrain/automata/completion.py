@@ -33,6 +33,7 @@ _ROUNDS = 3
 _WEIGHT = 2
 _MAX_PLANS = 100_000
 _MAX_EXAMINED = 256
+_MAX_ESTIMATED = 1024
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
 _RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
@@ -302,7 +303,8 @@ class Completer:
     def allow(self, state: int, budget: int, mask: npt.NDArray[np.int32], row: npt.NDArray[np.int32]) -> None:
         """Add to `row` the tokens of `mask` after which the text can end with `budget - 1` tokens more.
 
-        Successors are examined state by state, the commonest first; at most _MAX_EXAMINED of them.
+        Successors are examined state by state, the commonest first: at most _MAX_ESTIMATED are estimated, and
+        _MAX_EXAMINED of those completed.
         """
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
         token_ids = np.flatnonzero(bits).astype(np.int64)
@@ -310,8 +312,10 @@ class Completer:
         states, inverse, counts = np.unique(after, return_inverse=True, return_counts=True)
         good = np.zeros(len(states), dtype=bool)
         examined = 0
-        for i in np.argsort(-counts, kind="stable").tolist():
-            if states[i] == 0 or examined >= _MAX_EXAMINED:
+        for i in np.argsort(-counts, kind="stable")[:_MAX_ESTIMATED].tolist():
+            if examined >= _MAX_EXAMINED:
+                break
+            if states[i] == 0:
                 continue
             if self._lower_bound(int(states[i])) > budget - 1:
                 continue

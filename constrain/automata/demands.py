@@ -57,7 +57,9 @@ def of_rule(
         ways.setdefault(source, []).append((target, needed))
     prices = _prices(following, node_cost, edge_cost)
     all_needed = _on_all_ways(ways, finals)
-    free = _costs_for_free(block, finals, prices, {one[:2] for needed in all_needed.values() for one in needed}, edge_cost)
+    free = _costs_for_free(
+        block, finals, prices, {one[:2] for needed in all_needed.values() for one in needed}, edge_cost
+    )
     return {
         node: (free.get(node, FAR), tuple((*one, prices.get(one[:2], 0)) for one in sorted(needed)))
         for node, needed in all_needed.items()

@@ -414,11 +414,18 @@ class Machine:
             node += 2 + 4 * values[node + 1]
         return out
 
-    def successors(self, state: int, token_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the state after each of some tokens."""
+    def successors(self, state: int, token_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return the state after each of some tokens (cost: about 0.5 us a byte)."""
         data = np.frombuffer(self.vocabulary.data, dtype=np.uint8)
         offsets = self.vocabulary.offsets
-        out = np.empty(len(token_ids), dtype=np.int64)
-        for i, token_id in enumerate(token_ids.tolist()):
-            out[i] = self.advance(state, data, int(offsets[token_id]), int(offsets[token_id + 1]))
-        return out
+        count = len(token_ids)
+        lengths = offsets[token_ids + 1] - offsets[token_ids]
+        ends = np.cumsum(lengths)
+        chosen = np.repeat(offsets[token_ids] - (ends - lengths), lengths) + np.arange(ends[-1] if count else 0)
+        text = np.frombuffer(data[chosen].tobytes(), dtype=np.uint8)
+        out = np.zeros((1, 2 * count + 1), dtype=np.int32)
+        out[0, count : 2 * count] = ends
+        with self._lock:
+            self._header[at.H_RESUME] = 0
+            self.call(kernel.SUCCESSORS, state, count, data=text, out=out)
+        return out[0, :count]

@@ -1,7 +1,5 @@
 """JSON Schema: languages by a slow recogniser, against `jsonschema` where it has the same semantics."""
 
-
-
 import json
 import pickle
 import time

@@ -17,7 +17,11 @@ def some_states(compiled: Any, rng: random.Random, count: int = 12) -> list[int]
     """Return states that random walks reach, the start first."""
     states, state = [compiled.start], compiled.start
     while len(states) < count:
-        choice = [token_id for token_id in allowed(compiled, compiled.bitmask(state)) if token_id not in compiled.vocabulary.eos_token_ids]
+        choice = [
+            token_id
+            for token_id in allowed(compiled, compiled.bitmask(state))
+            if token_id not in compiled.vocabulary.eos_token_ids
+        ]
         state = compiled.advance(state, rng.choice(choice)) if choice else compiled.start
         states.append(state)
     return states

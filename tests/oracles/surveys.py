@@ -151,7 +151,15 @@ def first_bytes(vocabulary: Vocabulary) -> np.ndarray[Any, np.dtype[np.int16]]:
     return np.array([token[0] if token else -1 for token in vocabulary.tokens()], dtype=np.int16)
 
 
-def walk(compiled: CompiledGrammar, rng: random.Random, *, free: int, slack: int, budgeted: int = 1 << 30, by_byte: bool = False) -> list[int]:
+def walk(
+    compiled: CompiledGrammar,
+    rng: random.Random,
+    *,
+    free: int,
+    slack: int,
+    budgeted: int = 1 << 30,
+    by_byte: bool = False,
+) -> list[int]:
     """Return the tokens of a random walk under the mask, the end token included.
 
     Args:
@@ -214,7 +222,9 @@ def survey_walks(
         with at_most(seconds):
             for index in range(walks):
                 free, slack = rng.choice((0, 3, 10, 30, 60)), rng.choice((0, 0, 1, 5, 20))
-                tokens = walk(compiled, rng, free=free, slack=slack, budgeted=rng.choice(BUDGETED), by_byte=index % 2 == 1)
+                tokens = walk(
+                    compiled, rng, free=free, slack=slack, budgeted=rng.choice(BUDGETED), by_byte=index % 2 == 1
+                )
                 text = vocabulary.decode(tokens[:-1])
                 record["walks"] += 1
                 record["tokens"] += len(tokens)

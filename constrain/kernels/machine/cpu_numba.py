@@ -1428,8 +1428,28 @@ def _op_rehash(mp: Any, wp: Any, lp: Any, vp: Any) -> Any:
     return 0
 
 
+@_inner
+def _op_successors(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, state: Any, at: Any, op: Any) -> Any:
+    """Advance `state` over many tokens and write the states into O[0], O[1], ...; NEED stops at H_RESUME.
+
+    `data` holds the tokens one after another; O holds at `at` their ends.
+    """
+    M = _int32(mp)
+    O = _int32(op)
+    start = ZERO if M[H_RESUME] == 0 else np.int64(O[at + M[H_RESUME] - 1])
+    for i in range(np.int64(M[H_RESUME]), at):
+        stop = np.int64(O[at + i])
+        after = _op_advance(mp, wp, lp, vp, dp, data, start, stop, state)
+        if after < 0:
+            M[H_RESUME] = i
+            return after
+        O[i] = after
+        start = stop
+    return 0
+
+
 # Numbers of the operations that `run` knows.
-ADVANCE, FILL, ACCEPTING, NEXT_BYTES, INSIDE, INTERN, ADD_TEXT, REHASH, CLOSE = range(9)
+ADVANCE, FILL, ACCEPTING, NEXT_BYTES, INSIDE, INTERN, ADD_TEXT, REHASH, CLOSE, SUCCESSORS = range(10)
 
 
 @njit(cache=True, nogil=True)
@@ -1478,6 +1498,8 @@ def run(
         return _intern(mp, wp, lp, vp, a, wp, b, c, YES)
     if op == ADD_TEXT:  # data to the set a
         return _op_add_text(mp, wp, lp, vp, data, a)
+    if op == SUCCESSORS:  # of state a over the b tokens in data, whose ends are in out[0, b:]
+        return _op_successors(mp, wp, lp, vp, dp, data, a, b, _address(out))
     if op == REHASH:
         return _op_rehash(mp, wp, lp, vp)
     return _close(mp, wp, lp, vp, a)  # kernel a
