@@ -34,6 +34,7 @@ _WEIGHT = 2
 _MAX_PLANS = 100_000
 _MAX_EXAMINED = 256
 _MAX_ESTIMATED = 1024
+_MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
 _RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
@@ -50,6 +51,7 @@ class Completer:
         self._needs: dict[int, tuple[int, tuple[demands.Demand, ...]]] = {}
         self._kernel_cost: dict[int, int] = {0: 0}
         self._lexer_cost: dict[int, int] = {}
+        self._work = 0  # transitions tried, ever
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
         self._plans: dict[int, tuple[int, ...]] = {}
@@ -75,7 +77,7 @@ class Completer:
         for _ in range(_ROUNDS if demanding else 1):
             self._solve_nodes(edges, finals)
             for block in demanding:
-                self._needs.update(demands.of_rule(block, finals, self._node_cost, self._edge_cost))
+                self._needs.update(demands.of_rule(block, finals, self._edge_cost))
 
     def _edge_cost(self, edge: Edge) -> int:
         """Return the least number of bytes that an edge reads."""
@@ -250,6 +252,7 @@ class Completer:
                     state = before
                 return
             for chunk in self._ways(state):
+                self._work += 1
                 after = machine.advance(state, np.frombuffer(chunk, dtype=np.uint8), 0, len(chunk))
                 cost = best[state] + len(chunk)
                 if after and cost < best.get(after, _FAR):
@@ -304,16 +307,16 @@ class Completer:
         """Add to `row` the tokens of `mask` after which the text can end with `budget - 1` tokens more.
 
         Successors are examined state by state, the commonest first: at most _MAX_ESTIMATED are estimated, and
-        _MAX_EXAMINED of those completed.
+        _MAX_EXAMINED of those completed, while it takes less than _MAX_WORK transitions.
         """
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
         token_ids = np.flatnonzero(bits).astype(np.int64)
         after = self._machine.successors(state, token_ids)
         states, inverse, counts = np.unique(after, return_inverse=True, return_counts=True)
         good = np.zeros(len(states), dtype=bool)
-        examined = 0
+        examined, enough = 0, self._work + _MAX_WORK
         for i in np.argsort(-counts, kind="stable")[:_MAX_ESTIMATED].tolist():
-            if examined >= _MAX_EXAMINED:
+            if examined >= _MAX_EXAMINED or self._work > enough:
                 break
             if states[i] == 0:
                 continue

@@ -22,7 +22,7 @@ _Requirement = tuple[bool, int, int]
 
 
 def of_rule(
-    block: list[Edge], finals: set[int], node_cost: dict[int, int], edge_cost: Callable[[Edge], int]
+    block: list[Edge], finals: set[int], edge_cost: Callable[[Edge], int]
 ) -> dict[int, tuple[int, tuple[Demand, ...]]]:
     """Return for each node of one rule what every way from it to the rule's end demands.
 
@@ -32,7 +32,6 @@ def of_rule(
     Args:
         block: the rule's edges.
         finals: nodes at which rules end.
-        node_cost: bytes from each node to its rule's end, demands left out.
         edge_cost: bytes that an edge reads.
     """
     following: dict[int, list[Edge]] = {}
@@ -55,7 +54,7 @@ def of_rule(
             elif len(marks[slot]) == value:
                 needed = frozenset((False, mark, 0) for mark in marks[slot])
         ways.setdefault(source, []).append((target, needed))
-    prices = _prices(following, node_cost, edge_cost)
+    prices = _prices(following, edge_cost)
     all_needed = _on_all_ways(ways, finals)
     free = _costs_for_free(
         block, finals, prices, {one[:2] for needed in all_needed.values() for one in needed}, edge_cost
@@ -75,7 +74,8 @@ def _costs_for_free(
 ) -> dict[int, int]:
     """Return the bytes from each node to the rule's end, the price of what is demanded taken off.
 
-    Weights may be negative, cycles never are (a loop costs at least what it reads besides), so labels are corrected.
+    Weights may be negative, and so may the result, for what has been read but not been counted yet. Cycles never are
+    (a price is the cheapest way round), so correcting labels ends.
     """
     into: dict[int, list[tuple[int, int]]] = {}
     for edge in block:
@@ -90,8 +90,9 @@ def _costs_for_free(
     while work:
         node = work.pop()
         for source, weight in into.get(node, ()):
-            through = max(cost[node] + weight, 0)
-            if through < cost.get(source, FAR):
+            through = cost[node] + weight
+            # The bound is for safety only: without negative cycles nothing gets near it.
+            if -FAR < through < cost.get(source, FAR):
                 cost[source] = through
                 work.append(source)
     return cost
@@ -112,26 +113,18 @@ def _added_after(following: dict[int, list[Edge]], node: int) -> list[int]:
     return slots
 
 
-def _prices(
-    following: dict[int, list[Edge]], node_cost: dict[int, int], edge_cost: Callable[[Edge], int]
-) -> dict[tuple[bool, int], int]:
-    """Return what each mark set in a loop, and each count added in a loop, costs in bytes."""
+def _prices(following: dict[int, list[Edge]], edge_cost: Callable[[Edge], int]) -> dict[tuple[bool, int], int]:
+    """Return what each mark set in a loop, and each count added in a loop, costs in bytes: once round that loop."""
     targets = {node: [edge[4] for edge in out] for node, out in following.items()}
     loops = [frozenset(component) for component in strongly_connected(targets) if len(component) > 1]
     prices: dict[tuple[bool, int], int] = {}
     for loop in loops:
-        cheapest = min(node_cost.get(node, FAR) for node in loop)
         for source in loop:
             for _, kind, a, mark, target in following.get(source, ()):
-                if kind != at.EDGE_OP or target not in loop:
-                    continue
-                if a & 255 == at.OP_MARK:
-                    key, price = (False, mark), node_cost.get(target, FAR) - cheapest
-                elif a & 255 == at.OP_ADD:
-                    key, price = (True, a >> 8), _round_trip(following, loop, target, source, edge_cost)
-                else:
-                    continue
-                prices[key] = min(price, prices.get(key, FAR))
+                if kind == at.EDGE_OP and target in loop and a & 255 in {at.OP_MARK, at.OP_ADD}:
+                    key = (False, mark) if a & 255 == at.OP_MARK else (True, a >> 8)
+                    price = _round_trip(following, loop, target, source, edge_cost)
+                    prices[key] = min(price, prices.get(key, FAR))
     return prices
 
 
