@@ -311,6 +311,11 @@ class Completer:
         """
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
         token_ids = np.flatnonzero(bits).astype(np.int64)
+        if len(token_ids) > _MAX_ESTIMATED and self._reads_a_key(state):
+            # Every text of a key is a state of its own: look at the shortest tokens only.
+            offsets = self._machine.vocabulary.offsets
+            lengths = offsets[token_ids + 1] - offsets[token_ids]
+            token_ids = np.sort(token_ids[np.argsort(lengths, kind="stable")[:_MAX_ESTIMATED]])
         after = self._machine.successors(state, token_ids)
         states, inverse, counts = np.unique(after, return_inverse=True, return_counts=True)
         good = np.zeros(len(states), dtype=bool)
@@ -329,6 +334,12 @@ class Completer:
         words = np.zeros(len(row) * 32, dtype=np.uint8)
         words[chosen] = 1
         row |= np.packbits(words, bitorder="little").view(np.int32)
+
+    def _reads_a_key(self, state: int) -> bool:
+        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
+            if lexer >= lex.KEY or (not lexer and any(q >= lex.KEY for q in self._machine.first_lexers(kernel))):
+                return True
+        return False
 
     def _lower_bound(self, state: int) -> int:
         longest = self._lexicon.tokens.max_depth

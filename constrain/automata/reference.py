@@ -149,7 +149,9 @@ class ReferenceMachine:
 
     def is_accepting(self, state: State) -> bool:
         """Return whether the text may end here."""
-        return any(place.back is None and place.node in self._graph(place.rule).finals for place in self._closure(state))
+        return any(
+            place.back is None and place.node in self._graph(place.rule).finals for place in self._closure(state)
+        )
 
     def next_bytes(self, state: State) -> frozenset[int]:
         """Return the bytes that may come next."""
