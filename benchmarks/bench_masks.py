@@ -1,7 +1,7 @@
 """Masks of real schemas: ours, llguidance and xgrammar, side by side on the same schemas, vocabulary and tokens.
 
     python benchmarks/bench_masks.py                       # 100 schemas of MaskBench dev, all three engines
-    python benchmarks/bench_masks.py --engines ours,llguidance --sample 300 --seed 1 --json result.json
+    python benchmarks/bench_masks.py --engines constrain,llguidance --sample 300 --seed 1 --json result.json
 
 Each engine lives in a process of its own. A schema goes to one engine after the other before the next schema begins, so
 that a noisy minute hits all of them; an engine that hangs is killed and started again, and the table says so.
@@ -22,13 +22,14 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-ENGINES = ("ours", "llguidance", "xgrammar")
-PACKAGES = {"ours": "constrain", "llguidance": "llguidance", "xgrammar": "xgrammar"}
+ENGINES = ("constrain", "llguidance", "xgrammar")
+PACKAGES = {name: name for name in ENGINES}
 TOKENIZER = Path("tokenizers/llama3_1/tokenizer.json")
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
@@ -40,7 +41,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 # `keep` makes of a fresh one what `again` gives fresh ones from, without compiling.
 
 
-class Ours:
+class Constrain:
     def __init__(self, path: Path, options: argparse.Namespace) -> None:
         import numpy as np
 
@@ -150,7 +151,7 @@ class XGrammar:
         return bool(matcher.accept_token(self.end))
 
 
-CLASSES: dict[str, Any] = {"ours": Ours, "llguidance": LLGuidance, "xgrammar": XGrammar}
+CLASSES: dict[str, Any] = {"constrain": Constrain, "llguidance": LLGuidance, "xgrammar": XGrammar}
 
 
 def measure(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
@@ -222,6 +223,7 @@ class Worker:
         self.command += ["--property-order", options.property_order]
         self.process: subprocess.Popen[bytes] | None = None
         self.rest = b""
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
 
     def line(self, seconds: float) -> bytes | None:
         """Return the next line, None if it takes too long or the process has ended."""
@@ -241,12 +243,15 @@ class Worker:
         """Return the engine's record of a schema; start the engine again when it hangs or dies."""
         if self.process is None:
             self.rest = b""
+            self.log.seek(0)
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log
             )
             if self.line(600) is None:
                 self.close()
-                raise SystemExit(f"{self.name} does not start: {' '.join(self.command)}")
+                self.log.seek(0)
+                printed = self.log.read().decode(errors="replace")[-4000:]
+                raise SystemExit(f"{self.name} does not start: {' '.join(self.command)}\n{printed}")
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(job).encode() + b"\n")
@@ -356,7 +361,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write every record here")
     parser.add_argument("--timeout", type=float, default=40.0, help="seconds for one schema on one engine")
     parser.add_argument(
-        "--property-order", default="any", choices=("any", "schema"), help="ours: as instances write keys in any"
+        "--property-order", default="any", choices=("any", "schema"), help="constrain: as instances write keys in any"
     )
     parser.add_argument("--worst", type=int, default=5, help="how many of the slowest masks to name")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -376,6 +381,8 @@ def main() -> None:
     options.tokenizer = folder / TOKENIZER
     tokenizer = tokenizers.Tokenizer.from_file(str(options.tokenizer))
     names = options.engines.split(",")
+    if unknown := sorted(set(names) - set(ENGINES)):
+        parser.error(f"no engine {', '.join(unknown)}; there are {', '.join(ENGINES)}")
     workers = {name: Worker(name, options) for name in names}
     results: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names}
     rows = datasets.sample_dev(folder, options.sample, options.seed)
