@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.kernels.machine.layout import HEADER_SIZE
+from constrain.kernels.machine.layout import H_LENGTH, HEADER_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +41,7 @@ class Arena:
             array[where : where + kept] = old[before : before + kept]
             array[slot], array[slot + 1] = where, capacities[name]
             where += capacities[name]
+        array[H_LENGTH] = len(array)
         self.array = array
 
     def __getitem__(self, name: str) -> npt.NDArray[np.int32]:

@@ -45,7 +45,7 @@ KEY = 1 << 28
 ACCEPTS = 1
 CONTINUES = 2
 # Columns of `states`.
-FLAGS, ROW, EXITS, NUM_EXITS = range(4)
+FLAGS, ROW, EXITS, NUM_EXITS, FIRST = range(5)
 _UNKNOWN = -1
 STATE_WIDTH = int(_STATE_WIDTH)
 _MAX_STATES_OF_ONE_LEXICON = 1 << 17
@@ -82,6 +82,7 @@ class Lexicon:
         self.delta[:2] = 0
         self.states[:] = _UNKNOWN
         self.states[:2, FLAGS] = 0, ACCEPTS
+        self.states[:2, FIRST:] = 0
         self.num_states = 2
         self.num_literals = 0
         self.num_trie_nodes = 0
@@ -252,7 +253,7 @@ class Lexicon:
         row = np.zeros(256, dtype=np.int32)
         for mask, to in self.table.row(self._expressions[state]):
             row[_members(mask)] = self.state(to)
-        self.states[state, 4:] = np.packbits(row != 0, bitorder="little").view(np.int32)
+        self.states[state, FIRST:] = np.packbits(row != 0, bitorder="little").view(np.int32)
         # Written last and at once: kernels of other threads read `delta` without the lock.
         self.delta[state] = row
 

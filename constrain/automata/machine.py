@@ -40,7 +40,7 @@ _OPERATIONS = {
     ir.UNMARKED: at.OP_UNMARKED,
     ir.INSERT: at.OP_INSERT,
 }
-_EXPAND_AHEAD = 512
+_EXPAND_AHEAD = 64
 # Numba compiles read-only arrays separately, and what np.frombuffer makes of bytes is read-only.
 _NO_DATA = np.frombuffer(b"", dtype=np.uint8)
 _NO_OUT = np.zeros((1, 1), dtype=np.int32)
@@ -62,6 +62,7 @@ class Machine:
     """
 
     def __init__(self, grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
+        kernel.link()
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.limits = limits
@@ -282,6 +283,7 @@ class Machine:
             index = lexicon.reserve_row()
             lexicon.rows[index] = 0
             header = np.zeros(at.HEADER_SIZE, dtype=np.int32)
+            header[at.H_LENGTH] = at.HEADER_SIZE
             header[at.H_RESUME] = 1
             header[at.H_EXIT_COUNT] = lexicon.num_exits
             while True:

@@ -7,14 +7,19 @@ again, which is always safe, since tables only ever grow and work in progress li
 
 Read in this order: _intern, sets and registers, _close, _feed and _step, the entry points at the end.
 All jitted callees stay in this file: numba's cache does not notice changes in other files.
+
+Numba compiles every function together with all that it calls, to machine code, before it compiles a caller. With one
+chain of calls a dozen deep that is a dozen times the same work (measured: 28 s). So the functions in `_STAGES`, whose
+names end in `_body`, are compiled on their own and called by symbol; `link` provides the symbols.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
-from numba import carray, config, njit, types
+from numba import carray, cfunc, config, njit, types
 from numba.extending import intrinsic
 
 from constrain.kernels.machine.layout import (
@@ -55,6 +60,7 @@ from constrain.kernels.machine.layout import (
     H_EDGES,
     H_EXACT,
     H_EXIT_COUNT,
+    H_LENGTH,
     H_NUM_ROWS,
     H_OBJECTS,
     H_POOL,
@@ -112,7 +118,7 @@ FRAME = int64(2 + 2 * PAIRS)
 # Regions of SCRATCH, each a fifth of it.
 ITEMS, TERMS, CALLS, BUILD, SMALL = (int64(i) for i in range(5))
 ZERO, ONE = int64(0), int64(1)
-YES: bool = cast("bool", np.bool_(1))
+YES, NO = ONE, ZERO
 # Escapes of a key being read: mode | value << 4.
 START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = (
     int64(i) for i in (0, 1, 2, 3, 6, 7, 8, 9, 12)
@@ -126,6 +132,9 @@ if config.DISABLE_JIT:
 
     def _address(array: Any) -> Any:
         return array.reshape(-1)
+
+    def _table(address: Any) -> Any:
+        return address
 
     def _int32(address: Any) -> Any:
         return address
@@ -150,9 +159,18 @@ else:
             a[0], _c.get_value_type(s.return_type)
         )
 
+    # What bounds checks know of the length of an array: all of a table, which begins with its length, if they are on.
+    _CHECKED = bool(config.BOUNDSCHECK)
+
     @njit(inline="always")
     def _address(array: Any) -> Any:
         return np.int64(array.ctypes.data)
+
+    @njit(inline="always")
+    def _table(address: Any) -> Any:
+        return carray(
+            _as_int32(address), (np.int64(carray(_as_int32(address), (32,))[H_LENGTH]) if _CHECKED else 1 << 31,)
+        )
 
     @njit(inline="always")
     def _int32(address: Any) -> Any:
@@ -169,16 +187,15 @@ else:
 
 @_inner
 def _need(mp: Any, wp: Any, lp: Any, vp: Any, code: Any, argument: Any) -> Any:
-    M = _int32(mp)
+    M = _table(mp)
     M[H_CODE] = code
     M[H_ARG] = argument
     return NEED
 
 
-@_inner
-def _intern(mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, pointer: Any, offset: Any, count: Any, create: Any) -> Any:
+def _intern_body(mp: Any, tag: Any, pointer: Any, offset: Any, count: Any, create: Any) -> Any:
     """Return the object with this content; FAIL if there is none and `create` is false."""
-    M = _int32(mp)
+    M = _table(mp)
     buffer = _int32(pointer)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
@@ -202,14 +219,14 @@ def _intern(mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, pointer: Any, offset: 
             if same:
                 return found
         slot = (slot + 1) & mask
-    if not create:
+    if create == 0:
         return FAIL
     new = np.int64(M[H_OBJECTS])
     if (new + 1) * OBJECT_WIDTH > np.int64(M[CAP_OBJECTS]) or 2 * new > np.int64(M[CAP_HASH]):
-        return _need(mp, wp, lp, vp, GROW_OBJECTS, new)
+        return _need(mp, ZERO, ZERO, ZERO, GROW_OBJECTS, new)
     top = np.int64(M[H_POOL])
     if top + count > np.int64(M[CAP_POOL]):
-        return _need(mp, wp, lp, vp, GROW_POOL, count)
+        return _need(mp, ZERO, ZERO, ZERO, GROW_POOL, count)
     for i in range(count):
         M[pool + top + i] = buffer[offset + i]
     M[H_POOL] = top + count
@@ -230,20 +247,20 @@ def _intern(mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, pointer: Any, offset: 
 def _intern_small(
     mp: Any, wp: Any, lp: Any, vp: Any, tag: Any, a: Any, b: Any, c: Any, d: Any, count: Any, create: Any
 ) -> Any:
-    W = _int32(wp)
+    W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     at = SMALL * (np.int64(W[CAP_SCRATCH]) // 5)
     W[scratch + at] = a
     W[scratch + at + 1] = b
     W[scratch + at + 2] = c
     W[scratch + at + 3] = d
-    return _intern(mp, wp, lp, vp, tag, wp, scratch + at, count, create)
+    return _intern(mp, tag, wp, scratch + at, count, create)
 
 
 @_inner
 def _contains(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> Any:
     """Is `element` in the set `tree` (0 is the empty set; hash-consed little-endian Patricia tree)?"""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     while tree != 0:
@@ -261,8 +278,8 @@ def _contains(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> An
 @_inner
 def _insert(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> Any:
     """Return the set with `element` added."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -300,8 +317,8 @@ def _insert(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, element: Any) -> Any:
 
 @_inner
 def _rebuild(mp: Any, wp: Any, lp: Any, vp: Any, path: Any, depth: Any, made: Any, element: Any) -> Any:
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -332,7 +349,7 @@ def _with_registers(mp: Any, wp: Any, lp: Any, vp: Any, tree: Any, c0: Any, c1: 
 @_inner
 def _apply(mp: Any, wp: Any, lp: Any, vp: Any, operation: Any, value: Any, registers: Any) -> Any:
     """Return the registers after an operation, FAIL if it forbids going on."""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     code, slot = operation & 255, operation >> 8
@@ -383,8 +400,7 @@ def _less(pointer: Any, a: Any, b: Any, width: Any) -> Any:
     return False
 
 
-@_inner
-def _sort(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
+def _sort_body(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
     """Sort `count` records of `width` ints lexicographically (shell sort: short inputs, no extra room)."""
     buffer = _int32(pointer)
     gap = ONE
@@ -401,6 +417,7 @@ def _sort(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
                     buffer[b] = swap
                 j -= gap
         gap //= 3
+    return ZERO
 
 
 @_inner
@@ -425,15 +442,15 @@ def _unique(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
 @_inner
 def _build(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: Any, registers: Any, shorten: Any) -> Any:
     """Append an item to the kernel being built; an item that can only return is replaced by what it returns to."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     graph = np.int64(M[AT_GRAPH])
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     start = BUILD * room
-    if shorten and M[graph + node] == 1 and M[graph + node + 1] == 0:
+    if shorten != 0 and M[graph + node] == 1 and M[graph + node + 1] == 0:
         if kernel != TOP:
             base = kernel * OBJECT_WIDTH
             at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
@@ -451,22 +468,21 @@ def _build(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: An
     return count + 1
 
 
-@_inner
-def _built(mp: Any, wp: Any, lp: Any, vp: Any, count: Any) -> Any:
+def _built_body(mp: Any, wp: Any, lp: Any, vp: Any, count: Any) -> Any:
     """Intern the kernel that was built."""
-    W = _int32(wp)
+    W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     start = BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
     _sort(wp, scratch + start, count, np.int64(3))
     count = _unique(wp, scratch + start, count, np.int64(3))
-    return _intern(mp, wp, lp, vp, TAG_KERNEL, wp, scratch + start, 3 * count, YES)
+    return _intern(mp, TAG_KERNEL, wp, scratch + start, 3 * count, YES)
 
 
 @_inner
 def _union(mp: Any, wp: Any, lp: Any, vp: Any, first: Any, second: Any) -> Any:
     """Return the kernel with the items of both."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     scratch = np.int64(W[AT_SCRATCH])
@@ -487,10 +503,9 @@ def _union(mp: Any, wp: Any, lp: Any, vp: Any, first: Any, second: Any) -> Any:
     return _built(mp, wp, lp, vp, count // 3)
 
 
-@_inner
-def _capture(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, element: Any) -> Any:
+def _capture_body(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, element: Any) -> Any:
     """Return the kernel after a key with this text, 0 if its text may not come (again)."""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
@@ -527,7 +542,7 @@ def _capture(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, element: Any) -> A
 
 @_inner
 def _push_item(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
-    W = _int32(wp)
+    W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     for i in range(0, 3 * count, 3):
         if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
@@ -542,7 +557,7 @@ def _push_item(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel
 
 @_inner
 def _push_kernel(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, kernel: Any) -> Any:
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = kernel * OBJECT_WIDTH
@@ -560,7 +575,7 @@ def _push_kernel(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, kernel: Any) ->
 def _push_record(
     mp: Any, wp: Any, lp: Any, vp: Any, region: Any, count: Any, a: Any, b: Any, c: Any, d: Any, e: Any
 ) -> Any:
-    W = _int32(wp)
+    W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     if 5 * count + 5 > room:
@@ -574,15 +589,14 @@ def _push_record(
     return count + 1
 
 
-@_inner
-def _close(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any) -> Any:
+def _close_body(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any) -> Any:
     """Make the edges of a kernel: which terminals may come next and which kernel follows each.
 
     Items that call the same rule share one return kernel. A rule called again later in the same closure, from items
     not seen before, gets a second return kernel; that is exact, only less shared.
     """
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     graph = np.int64(M[AT_GRAPH])
     rules = np.int64(M[AT_RULES])
@@ -666,8 +680,8 @@ def _close(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any) -> Any:
 
 @_inner
 def _write_edges(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, terms: Any, accepting: Any) -> Any:
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     scratch = np.int64(W[AT_SCRATCH])
@@ -693,7 +707,7 @@ def _write_edges(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, terms: Any, ac
                 np.int64(W[scratch + at + 2]),
                 np.int64(W[scratch + at + 3]),
                 np.int64(W[scratch + at + 4]),
-                is_key == 0,
+                ONE - is_key,
             )
             if count < 0:
                 return count
@@ -733,7 +747,7 @@ def _child(pointer: Any, nodes: Any, node: Any, byte: Any) -> Any:
 @_inner
 def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> Any:
     """Return the lexer state after a byte (0: dead), for all states but keys."""
-    L = _int32(lp)
+    L = _table(lp)
     D = _int32(dp)
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
@@ -751,7 +765,7 @@ def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> 
 
 @_inner
 def _flags(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
-    L = _int32(lp)
+    L = _table(lp)
     states = np.int64(L[AT_STATES])
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
@@ -835,7 +849,7 @@ def _decode(mp: Any, wp: Any, lp: Any, vp: Any, text: Any, escape: Any, byte: An
 @_inner
 def _enter(mp: Any, wp: Any, lp: Any, vp: Any, at: Any, kernel: Any) -> Any:
     """Add a kernel to those entered in the frame at `at`."""
-    W = _int32(wp)
+    W = _table(wp)
     walk = np.int64(W[AT_WALK])
     both = _union(mp, wp, lp, vp, np.int64(W[walk + at + 1]), kernel)
     if both > 0:
@@ -846,8 +860,8 @@ def _enter(mp: Any, wp: Any, lp: Any, vp: Any, at: Any, kernel: Any) -> Any:
 @_inner
 def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, byte: Any, at: Any) -> Any:
     """Advance one pair by one byte and add what comes of it to the frame at `at`."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
@@ -887,11 +901,10 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
     return 0
 
 
-@_inner
-def _step(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target: Any, byte: Any) -> Any:
+def _step_body(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target: Any, byte: Any) -> Any:
     """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: else."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
@@ -925,7 +938,7 @@ def _step(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target: Any,
 @_inner
 def _merge_pairs(mp: Any, wp: Any, lp: Any, vp: Any, at: Any) -> Any:
     """Sort the pairs of a frame and unite the kernels of equal lexer states."""
-    W = _int32(wp)
+    W = _table(wp)
     walk = np.int64(W[AT_WALK])
     count = np.int64(W[walk + at])
     _sort(wp, walk + at + 2, count, np.int64(2))
@@ -948,8 +961,8 @@ def _merge_pairs(mp: Any, wp: Any, lp: Any, vp: Any, at: Any) -> Any:
 @_inner
 def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
     """Put the configuration of a state into a frame."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
@@ -971,7 +984,7 @@ def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
 @_inner
 def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
     """Intern the configuration of a frame."""
-    W = _int32(wp)
+    W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     walk = np.int64(W[AT_WALK])
     room = np.int64(W[CAP_SCRATCH]) // 5
@@ -986,13 +999,13 @@ def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
         length = 2
     for i in range(2 * np.int64(W[walk + at])):
         W[scratch + start + length + i] = W[walk + at + 2 + i]
-    return _intern(mp, wp, lp, vp, TAG_CONFIG, wp, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
+    return _intern(mp, TAG_CONFIG, wp, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
 
 
 @_inner
 def _set_tokens(mp: Any, wp: Any, lp: Any, vp: Any, node: Any, op: Any) -> Any:
     """Set the bits of the tokens that end at a node of the vocabulary's trie."""
-    V = _int32(vp)
+    V = _table(vp)
     O = _int32(op)
     nodes = np.int64(V[AT_NODES])
     order = np.int64(V[AT_ORDER])
@@ -1004,9 +1017,9 @@ def _set_tokens(mp: Any, wp: Any, lp: Any, vp: Any, node: Any, op: Any) -> Any:
 @_inner
 def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any) -> Any:
     """Add the bytes that a terminal may begin with to the eight words of scratch at `at`."""
-    M = _int32(mp)
-    W = _int32(wp)
-    L = _int32(lp)
+    M = _table(mp)
+    W = _table(wp)
+    L = _table(lp)
     D = _int32(dp)
     states = np.int64(L[AT_STATES])
     literals = np.int64(L[AT_LITERALS])
@@ -1036,8 +1049,8 @@ def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any)
 @_inner
 def _first_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, kernel: Any) -> Any:
     """Return where in the pool the eight words lie that say which bytes may follow when `kernel` is entered."""
-    M = _int32(mp)
-    W = _int32(wp)
+    M = _table(mp)
+    W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
@@ -1055,19 +1068,18 @@ def _first_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, kernel: Any) -> An
             status = _add_first(mp, wp, lp, vp, dp, np.int64(M[edges + e]), at)
             if status < 0:
                 return status
-        found = _intern(mp, wp, lp, vp, TAG_BYTES, wp, at, np.int64(8), YES)
+        found = _intern(mp, TAG_BYTES, wp, at, np.int64(8), YES)
         if found < 0:
             return found
         M[base + O_FIRST] = found
     return pool + np.int64(M[objects + found * OBJECT_WIDTH + O_OFFSET])
 
 
-@_inner
-def _exit(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, kernel: Any, op: Any) -> Any:
+def _exit_body(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, kernel: Any, op: Any) -> Any:
     """A terminal ends at a node of the vocabulary's trie: walk the tokens below it from `kernel`."""
-    M = _int32(mp)
-    W = _int32(wp)
-    V = _int32(vp)
+    M = _table(mp)
+    W = _table(wp)
+    V = _table(vp)
     nodes = np.int64(V[AT_NODES])
     end = np.int64(V[nodes + 4 * node + 2])
     if end == node + 1:
@@ -1093,8 +1105,8 @@ def _exit(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, kernel: Any, o
 @_inner
 def _descend(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, op: Any) -> Any:
     """Walk the subtree of a node, itself included, from the configuration in frame 0."""
-    M = _int32(mp)
-    V = _int32(vp)
+    M = _table(mp)
+    V = _table(vp)
     nodes = np.int64(V[AT_NODES])
     base = np.int64(V[nodes + 4 * node + 1]) - 1
     i, end = node, np.int64(V[nodes + 4 * node + 2])
@@ -1114,9 +1126,9 @@ def _descend(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, op: Any) ->
 
 @_inner
 def _literal_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, op: Any) -> Any:
-    M = _int32(mp)
-    L = _int32(lp)
-    V = _int32(vp)
+    M = _table(mp)
+    L = _table(lp)
+    V = _table(vp)
     literals = np.int64(L[AT_LITERALS])
     nodes = np.int64(V[AT_NODES])
     at, node = state - LITERAL_BASE, ZERO
@@ -1133,10 +1145,10 @@ def _literal_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kerne
 @_inner
 def _trie_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, op: Any) -> Any:
     """Descend the vocabulary's trie and the trie of a finite set side by side."""
-    M = _int32(mp)
-    W = _int32(wp)
-    L = _int32(lp)
-    V = _int32(vp)
+    M = _table(mp)
+    W = _table(wp)
+    L = _table(lp)
+    V = _table(vp)
     scratch = np.int64(W[AT_SCRATCH])
     trie = np.int64(L[AT_TRIE])
     nodes = np.int64(V[AT_NODES])
@@ -1167,9 +1179,9 @@ def _inside_mask(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, rp: Any, op: An
 
     Another thread may have made it in tables that are larger than the ones at hand; NEED fetches those.
     """
-    M = _int32(mp)
-    L = _int32(lp)
-    V = _int32(vp)
+    M = _table(mp)
+    L = _table(lp)
+    V = _table(vp)
     states = np.int64(L[AT_STATES])
     index = np.int64(L[states + STATE_WIDTH * state + 1])
     if (
@@ -1189,9 +1201,9 @@ def _inside_mask(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, rp: Any, op: An
 @_inner
 def _key_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, kernel: Any, op: Any) -> Any:
     """Mask of a key being read: its text decides at each exit whether it may end there."""
-    M = _int32(mp)
-    L = _int32(lp)
-    V = _int32(vp)
+    M = _table(mp)
+    L = _table(lp)
+    V = _table(vp)
     B = _uint8(bp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
@@ -1208,7 +1220,7 @@ def _key_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, sta
     status = _inside_mask(mp, wp, lp, vp, inner, rp, op)
     if status < 0:
         return status
-    create = M[H_EXACT] == 1
+    create = np.int64(M[H_EXACT])
     fresh = np.int64(-1)
     first, count = np.int64(L[states + STATE_WIDTH * inner + 2]), np.int64(L[states + STATE_WIDTH * inner + 3])
     for i in range(first, first + count):
@@ -1238,10 +1250,11 @@ def _key_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, sta
     return 0
 
 
-@_inner
-def _pair_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, kernel: Any, op: Any) -> Any:
+def _pair_mask_body(
+    mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, kernel: Any, op: Any
+) -> Any:
     """Add to a mask the tokens that a pair (lexer state, kernel) allows."""
-    L = _int32(lp)
+    L = _table(lp)
     states = np.int64(L[AT_STATES])
     exits = np.int64(L[AT_EXITS])
     if state < LITERAL_BASE:
@@ -1269,11 +1282,11 @@ def _pair_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, st
 @_inner
 def _op_fill(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, op: Any) -> Any:
     """Write the mask of a state into a row of `out` (wide enough; end tokens not included). 0, or NEED."""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
-    V = _int32(vp)
+    V = _table(vp)
     O = _int32(op)
     for i in range(V[H_WORDS]):
         O[i] = 0
@@ -1316,7 +1329,7 @@ def _op_advance(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, start: A
 @_inner
 def _op_accepting(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
     """Return 1 if the text may end in this state, 0 if not, or NEED."""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     base = state * OBJECT_WIDTH
@@ -1330,16 +1343,45 @@ def _op_accepting(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
 
 @_inner
 def _op_next_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any) -> Any:
-    """Write into the workspace at `at` which of 256 bytes may come next (1 or 0); return how many, or NEED."""
-    W = _int32(wp)
+    """Write into the workspace at `at` which of 256 bytes may come next (1 or 0); return how many, or NEED.
+
+    The bytes are those that some terminal goes on with; where a key is being read, its text has a say too.
+    """
+    M = _table(mp)
+    W = _table(wp)
+    objects = np.int64(M[AT_OBJECTS])
+    pool = np.int64(M[AT_POOL])
+    first = np.int64(W[AT_SCRATCH]) + BUILD * (np.int64(W[CAP_SCRATCH]) // 5)
+    where, length = (
+        np.int64(M[objects + state * OBJECT_WIDTH + O_OFFSET]),
+        np.int64(M[objects + state * OBJECT_WIDTH + O_LENGTH]),
+    )
+    entered = ZERO
+    if M[pool + where] == 0:
+        entered = _first_bytes(mp, wp, lp, vp, dp, np.int64(M[pool + where + 1]))
+        if entered < 0:
+            return entered
+    for w in range(8):
+        W[first + w] = M[entered + w] if entered else 0
+    is_key = False
+    for i in range(where, where + length, 2):
+        lexer = np.int64(M[pool + i])
+        if lexer != 0:
+            is_key = is_key or lexer >= KEY_BASE
+            status = _add_first(mp, wp, lp, vp, dp, lexer, first)
+            if status < 0:
+                return status
+    for byte in range(256):
+        W[at + byte] = (W[first + (byte >> 5)] >> (byte & 31)) & 1
     found = ZERO
     for byte in range(256):
-        _load(mp, wp, lp, vp, state, ZERO)
-        status = _step(mp, wp, lp, vp, dp, ZERO, ONE, byte)
-        if status < 0:
-            return status
-        W[at + byte] = status
-        found += status
+        if W[at + byte] and is_key:
+            _load(mp, wp, lp, vp, state, ZERO)
+            status = _step(mp, wp, lp, vp, dp, ZERO, ONE, byte)
+            if status < 0:
+                return status
+            W[at + byte] = status
+        found += W[at + byte]
     return found
 
 
@@ -1350,10 +1392,10 @@ def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any,
     The trie nodes at which the terminal may end, and below which tokens go on, are appended to the exits from
     H_EXIT_COUNT on. Goes on where it stopped (H_RESUME) after a NEED.
     """
-    M = _int32(mp)
-    W = _int32(wp)
-    L = _int32(lp)
-    V = _int32(vp)
+    M = _table(mp)
+    W = _table(wp)
+    L = _table(lp)
+    V = _table(vp)
     D = _int32(dp)
     row = _row(rp, np.int64(V[H_WORDS]), index)
     walk = np.int64(W[AT_WALK])
@@ -1403,7 +1445,7 @@ def _op_add_text(mp: Any, wp: Any, lp: Any, vp: Any, data: Any, tree: Any) -> An
 @_inner
 def _op_rehash(mp: Any, wp: Any, lp: Any, vp: Any) -> Any:
     """Fill an empty, larger hash table with all objects."""
-    M = _int32(mp)
+    M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     table = np.int64(M[AT_HASH])
@@ -1434,7 +1476,7 @@ def _op_successors(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, state
 
     `data` holds the tokens one after another; O holds at `at` their ends.
     """
-    M = _int32(mp)
+    M = _table(mp)
     O = _int32(op)
     start = ZERO if M[H_RESUME] == 0 else np.int64(O[at + M[H_RESUME] - 1])
     for i in range(np.int64(M[H_RESUME]), at):
@@ -1450,6 +1492,39 @@ def _op_successors(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, state
 
 # Numbers of the operations that `run` knows.
 ADVANCE, FILL, ACCEPTING, NEXT_BYTES, INSIDE, INTERN, ADD_TEXT, REHASH, CLOSE, SUCCESSORS = range(10)
+
+
+_ADDRESS = types.int64
+# What is called by symbol: name, function, how many arguments. Each calls only the ones before it.
+_STAGES = (
+    ("intern", _intern_body, 6),
+    ("sort", _sort_body, 4),
+    ("built", _built_body, 5),
+    ("close", _close_body, 5),
+    ("capture", _capture_body, 6),
+    ("step", _step_body, 8),
+    ("exit", _exit_body, 8),
+    ("pair_mask", _pair_mask_body, 10),
+)
+_linked: dict[str, Any] = {}
+
+if config.DISABLE_JIT:
+    _intern, _sort, _built, _close, _capture, _step, _exit, _pair_mask = (body for _, body, _ in _STAGES)
+else:
+    _intern, _sort, _built, _close, _capture, _step, _exit, _pair_mask = (
+        types.ExternalFunction(f"constrain_{name}", _ADDRESS(*[_ADDRESS] * arity)) for name, _, arity in _STAGES
+    )
+
+
+def link() -> None:
+    """Compile what is called by symbol, or load it from numba's cache; to be called once before `run`."""
+    if config.DISABLE_JIT:
+        return
+    for name, body, arity in _STAGES:
+        if name not in _linked:
+            made = cfunc(_ADDRESS(*[_ADDRESS] * arity), cache=True)(body)
+            llvm.add_symbol(f"constrain_{name}", made.address)
+            _linked[name] = made
 
 
 @njit(cache=True, nogil=True)
@@ -1495,7 +1570,7 @@ def run(
     if op == INSIDE:  # row b of expression state a
         return _op_inside(mp, wp, lp, vp, dp, a, _address(rows), b)
     if op == INTERN:  # an object with tag a whose content of c ints is in the workspace at b
-        return _intern(mp, wp, lp, vp, a, wp, b, c, YES)
+        return _intern(mp, a, wp, b, c, YES)
     if op == ADD_TEXT:  # data to the set a
         return _op_add_text(mp, wp, lp, vp, data, a)
     if op == SUCCESSORS:  # of state a over the b tokens in data, whose ends are in out[0, b:]

@@ -5,7 +5,8 @@ Kernels take a tuple of four one-dimensional int32 arrays, few because every arr
     workspace  scratch space of one running call
     lexicon    lexer states, literals, finite sets, exits; shared by the grammars on a vocabulary
     tokens     the vocabulary's trie
-Each begins with a header that holds scalars, where its sections begin (AT_...), and how long they are (CAP_...).
+Each begins with a header that holds scalars, where its sections begin (AT_...), how long they are (CAP_...), and its own
+length, last.
 
 All interned things (sets of items, configurations, register values, sets of marks, texts) are *objects* with one
 id space, one hash table and one pool. An object's content is a run of ints in the pool; equal content, equal id.
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HEADER_SIZE = 32
+
+# In the header of every table: its length.
+H_LENGTH = 31
 
 # All constants are np.int64: numba compiles a function anew for every Python int literal it is called with.
 int64 = cast("Callable[[int], int]", np.int64)
