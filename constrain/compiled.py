@@ -6,11 +6,11 @@ machine. Everything is lazy and memoised; nothing a caller can see changes, so t
 
 from __future__ import annotations
 
-import os
 import threading
 import time
+import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from constrain.automata.machine import Machine
     from constrain.matcher import Matcher
     from constrain.vocabulary import Vocabulary
 
@@ -34,6 +35,10 @@ _ROW_MEMORY = 32 << 20
 _MAX_TRANSITIONS = 1 << 16
 
 
+_GENERATION = 32  # bits of a state below the number of its generation
+_STATE = (1 << _GENERATION) - 1
+
+
 class CompiledGrammar:
     """Automaton of a grammar over the tokens of a vocabulary. Make one with `constrain.compile`.
 
@@ -41,7 +46,6 @@ class CompiledGrammar:
         grammar: what was compiled.
         vocabulary: the tokens.
         limits: the limits it was compiled under.
-        start: the state before the first token.
     """
 
     def __init__(self, grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
@@ -54,15 +58,16 @@ class CompiledGrammar:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.limits = limits
-        self.machine = Machine(grammar, vocabulary, limits)
-        self.start = self.machine.start
-        self._pid = os.getpid()
         self._lock = threading.RLock()
+        self._machine = Machine(grammar, vocabulary, limits)
+        self._generation = 0
+        # Machines that were replaced, for as long as a matcher walks on in one.
+        self._older: weakref.WeakValueDictionary[int, Machine] = weakref.WeakValueDictionary()
         self._words = (vocabulary.vocab_size + 31) // 32
         self._eos = tuple(vocabulary.eos_token_ids)
         self._eos_row = np.zeros(self._words, dtype=np.int32)
         for token_id in self._eos:
-            self._eos_row[token_id >> 5] |= np.int32(np.uint32(1 << (token_id & 31)).view(np.int32))
+            _set_bit(self._eos_row, token_id)
         self._data = np.frombuffer(vocabulary.data, dtype=np.uint8)
         self._offsets = vocabulary.offsets
         self._special = vocabulary.special_ids
@@ -70,7 +75,8 @@ class CompiledGrammar:
         self._max_rows = max(16, _ROW_MEMORY // (4 * self._words))
         self._transitions: dict[tuple[int, int], int] = {}
         # The first set of items must be closable, so that a language without a member is an error here.
-        if not self.machine.is_accepting(self.start) and not self.machine.next_bytes(self.start).any():
+        start = self.start
+        if not self.is_accepting(start) and not self.next_bytes(start):
             raise EmptyLanguageError(grammar.name, "no text that the vocabulary can spell matches it")
         if time.perf_counter() - began > limits.max_compile_seconds:
             raise LimitExceededError("max_compile_seconds", limits.max_compile_seconds, "while compiling")
@@ -84,34 +90,71 @@ class CompiledGrammar:
     @property
     def num_states(self) -> int:
         """Return how many token-level states have been met so far."""
-        return self.machine.num_states
+        return self._machine.num_states
 
     @property
     def report(self) -> tuple[ir.ReportItem, ...]:
         """Return what is enforced and how (see `Grammar.report`)."""
         return self.grammar.report
 
+    # Tables, which grow with what has been met, and are begun anew before they meet a limit.
+
+    @property
+    def start(self) -> int:
+        """Return the state before the first token."""
+        if self._machine.is_crowded:
+            self.renew()
+        return self._machine.start | self._generation << _GENERATION
+
+    @property
+    def machine(self) -> Machine:
+        """Return the tables that new texts begin in; hold them to keep their states valid."""
+        return self._machine
+
+    def renew(self) -> None:
+        """Begin new tables. States of the old ones stay valid while a matcher, or who holds `machine`, uses them."""
+        from constrain.automata.machine import Machine
+
+        with self._lock:
+            fresh = Machine(self.grammar, self.vocabulary, self.limits)
+            self._older[self._generation] = self._machine
+            self._machine = fresh
+            self._generation += 1
+
+    def _locate(self, state: int) -> tuple[Machine, int]:
+        """Return the machine of a state and the state's number there."""
+        generation = state >> _GENERATION
+        if generation == self._generation:
+            return self._machine, state & _STATE
+        machine = self._older.get(generation)
+        if machine is None:
+            raise LimitExceededError(
+                "max_states", self.limits.max_states, f"and state={state} went with the tables that were replaced"
+            )
+        return machine, state & _STATE
+
     # Masks
 
     def _row(self, state: int) -> Array:
         """Return the cached mask of a state, end tokens included."""
         row = self._rows.get(state)
-        if row is not None:
-            return row
+        if row is None:
+            row = self._new_rows([state])[0]
+        return row
+
+    def _new_rows(self, states: Sequence[int]) -> Array:
+        """Compute the masks of states of one machine in one call, and keep them."""
+        machine = self._locate(states[0])[0]
+        rows = np.zeros((len(states), self._words), dtype=np.int32)
+        machine.fill([state & _STATE for state in states], rows)
+        rows.flags.writeable = False
         with self._lock:
-            row = np.zeros((1, self._words), dtype=np.int32)
-            if state == TERMINATED:
-                row[0] = self._eos_row
-            elif state != DEAD:
-                self.machine.fill(state, row, 0)
-                if self.machine.is_accepting(state):
-                    row[0] |= self._eos_row
-            out: Array = row[0]
-            out.flags.writeable = False
-            self._rows[state] = out
-            if len(self._rows) > self._max_rows:
-                self._rows.popitem(last=False)
-            return out
+            for state, row in zip(states, rows, strict=True):
+                # A copy, where a row would keep the whole batch alive.
+                self._rows[state] = row if len(states) == 1 else row.copy()
+                if len(self._rows) > self._max_rows:
+                    self._rows.popitem(last=False)
+        return rows
 
     def bitmask(self, state: int) -> Array:
         """Return the mask of a state.
@@ -145,10 +188,23 @@ class CompiledGrammar:
         return bool(mask[0] == -1) and bool((mask[:-1] == -1).all()) and not self._special
 
     def fill_bitmasks(self, states: Sequence[int], bitmask: Any, rows: Iterable[int] | None = None) -> None:
-        """Write the masks of many states, one row each (rows 0, 1, ... unless `rows` says otherwise)."""
+        """Write the masks of many states, one row each (rows 0, 1, ... unless `rows` says otherwise).
+
+        Masks that are not known yet are computed in one call of the kernel, which releases the GIL, as copying does.
+        """
         array = _as_array(bitmask, self._words)
-        for state, row in zip(states, range(len(states)) if rows is None else rows, strict=True):
-            array[row, : self._words] = self._row(state)
+        targets = list(range(len(states)) if rows is None else rows)
+        if len(targets) != len(states):
+            raise ValueError(f"{len(states)} states for {len(targets)} rows; expected one row for each state")
+        made = {state: self._rows.get(state) for state in states}
+        missing: dict[int, list[int]] = {}
+        for state, mask in made.items():
+            if mask is None:
+                missing.setdefault(state >> _GENERATION, []).append(state)
+        for group in missing.values():
+            made.update(zip(group, self._new_rows(group), strict=True))
+        for state, row in zip(states, targets, strict=True):
+            array[row, : self._words] = cast("Array", made[state])
             if array.shape[1] > self._words:
                 array[row, self._words :] = 0
 
@@ -173,22 +229,29 @@ class CompiledGrammar:
 
     def _advance(self, state: int, token_id: int) -> int:
         if token_id in self._eos:
-            ends = state == TERMINATED or (state != DEAD and self.machine.is_accepting(state))
-            return TERMINATED if ends else DEAD
+            return TERMINATED if self.is_accepting(state) else DEAD
         start, stop = int(self._offsets[token_id]), int(self._offsets[token_id + 1])
         if state in (DEAD, TERMINATED) or start == stop or token_id in self._special:
             return DEAD
-        return self.machine.advance(state, self._data, start, stop)
+        return self._over(state, self._data, start, stop)
+
+    def _over(self, state: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
+        machine, here = self._locate(state)
+        after = machine.advance(here, data, start, stop)
+        return after | (state & ~_STATE) if after else DEAD
 
     def advance_bytes(self, state: int, data: bytes) -> int:
         """Return the state after some bytes, however they are cut into tokens; DEAD (0) if they are forbidden."""
         if state in (DEAD, TERMINATED):
             return state if not data else DEAD
-        return self.machine.advance(state, np.frombuffer(data, dtype=np.uint8), 0, len(data)) if data else state
+        return self._over(state, np.frombuffer(data, dtype=np.uint8), 0, len(data)) if data else state
 
     def is_accepting(self, state: int) -> bool:
         """Return whether the text may end in this state."""
-        return state == TERMINATED or (state != DEAD and self.machine.is_accepting(state))
+        if state in (DEAD, TERMINATED):
+            return state == TERMINATED
+        machine, here = self._locate(state)
+        return machine.is_accepting(here)
 
     def accepts(self, data: bytes) -> bool:
         """Return whether `data` as a whole satisfies the constraint."""
@@ -198,32 +261,27 @@ class CompiledGrammar:
         """Return the bytes that may come next."""
         if state in (DEAD, TERMINATED):
             return frozenset()
-        return frozenset(np.flatnonzero(self.machine.next_bytes(state)).tolist())
+        machine, here = self._locate(state)
+        return frozenset(np.flatnonzero(machine.next_bytes(here)).tolist())
 
     def forced_bytes(self, state: int, limit: int = 4096) -> bytes:
         """Return the bytes (at most `limit`) with which every completion begins."""
         out = bytearray()
-        while state > TERMINATED and len(out) < limit and not self.machine.is_accepting(state):
-            options = np.flatnonzero(self.machine.next_bytes(state))
+        while state > TERMINATED and len(out) < limit and not self.is_accepting(state):
+            options = self.next_bytes(state)
             if len(options) != 1:
                 break
-            out.append(int(options[0]))
+            out += bytes(options)
             state = self.advance_bytes(state, bytes(out[-1:]))
         return bytes(out)
 
     # Ends
 
-    @property
-    def _completer(self) -> Any:
-        from constrain.automata.completion import Completer
-
-        found = self.__dict__.get("_made_completer")
-        if found is None:
-            found = self.__dict__["_made_completer"] = Completer(self.machine)
-        return found
-
     def distance(self, state: int) -> int:
         """Return a number of tokens that suffice to end, the end token counted (1 in an accepting state).
+
+        It is the least number for regular constraints (`regex`, `choice`), within a bound on the search; elsewhere it
+        is what the shortest completion in bytes takes.
 
         Raises:
             LimitExceededError: no completion was found within `max_emptiness_steps`.
@@ -236,10 +294,9 @@ class CompiledGrammar:
             return []
         if state == DEAD:
             raise ValueError("state=0 is DEAD; expected a state from which the constraint can be completed")
-        end = self._eos[:1]
-        if self.machine.is_accepting(state):
-            return list(end) or [-1]
-        return [*self._completer.tokens(state), *(end or (-1,))]
+        end = self._eos[:1] or (-1,)
+        machine, here = self._locate(state)
+        return list(end) if machine.is_accepting(here) else [*machine.completer.fewest(here), *end]
 
     def allowed_within(self, state: int, budget: int) -> Array:
         """Return the mask of tokens after which the text can still be ended in time.
@@ -257,7 +314,8 @@ class CompiledGrammar:
             plan = self.completion(state)
             if len(plan) <= budget and plan[0] not in self._eos:
                 _set_bit(row, plan[0])
-            self._completer.allow(state, budget, self._row(state) & ~self._eos_row, row)
+            machine, here = self._locate(state)
+            machine.completer.allow(here, budget, self._row(state) & ~self._eos_row, row)
         return row
 
     def matcher(self) -> Matcher:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from constrain.compiled import DEAD, TERMINATED
-from constrain.errors import TokenRejectedError
+from constrain.errors import LimitExceededError, TokenRejectedError
 
 if TYPE_CHECKING:
+    from constrain.automata.machine import Machine
     from constrain.compiled import CompiledGrammar
 
 
@@ -19,16 +20,18 @@ class Matcher:
         token_ids: the tokens accepted so far.
     """
 
-    __slots__ = ("_states", "compiled", "token_ids")
+    __slots__ = ("_machine", "_states", "compiled", "token_ids")
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: CompiledGrammar, like: Matcher | None = None) -> None:
         self.compiled = compiled
-        self.token_ids: list[int] = []
-        self._states: list[int] = [compiled.start]
+        self.token_ids: list[int] = like.token_ids.copy() if like else []
+        self._states: list[int] = [compiled.start] if like is None else like._states.copy()  # noqa: SLF001 its own class
+        # Held, so that the states stay valid.
+        self._machine: Machine = compiled.machine if like is None else like._machine  # noqa: SLF001 as above
 
     @property
     def state(self) -> int:
-        """Return the current state, a plain int that stays valid as long as the compiled grammar."""
+        """Return the current state, a plain int that stays valid as long as this matcher."""
         return self._states[-1]
 
     @property
@@ -49,12 +52,26 @@ class Matcher:
         """Advance over a token if it is allowed; return whether it was. On False nothing has changed."""
         if self._states[-1] == TERMINATED:
             return False
-        after = self.compiled.advance(self._states[-1], token_id)
+        try:
+            after = self.compiled.advance(self._states[-1], token_id)
+        except LimitExceededError as error:
+            self._move(error)
+            after = self.compiled.advance(self._states[-1], token_id)
         if after == DEAD:
             return False
         self._states.append(after)
         self.token_ids.append(token_id)
         return True
+
+    def _move(self, error: LimitExceededError) -> None:
+        """Walk this text again in new tables: what filled the old ones was other texts, or masks of this one."""
+        if error.limit not in {"max_states", "max_memory"} or not self.token_ids:
+            raise error
+        self.compiled.renew()
+        states, machine = [self.compiled.start], self.compiled.machine
+        for token_id in self.token_ids:
+            states.append(self.compiled.advance(states[-1], token_id))
+        self._states, self._machine = states, machine
 
     def _expected(self) -> str:
         if self.is_terminated():
@@ -78,14 +95,12 @@ class Matcher:
 
     def copy(self) -> Matcher:
         """Return an independent matcher at the same position."""
-        other = Matcher(self.compiled)
-        other._states = self._states.copy()
-        other.token_ids = self.token_ids.copy()
-        return other
+        return Matcher(self.compiled, self)
 
     def reset(self) -> None:
         """Go back to the start."""
         self._states = [self.compiled.start]
+        self._machine = self.compiled.machine
         self.token_ids = []
 
     def is_accepting(self) -> bool:
@@ -98,7 +113,11 @@ class Matcher:
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
         """Write which tokens may come next into a row of `bitmask`; see `CompiledGrammar.fill_bitmask`."""
-        return self.compiled.fill_bitmask(self._states[-1], bitmask, row)
+        try:
+            return self.compiled.fill_bitmask(self._states[-1], bitmask, row)
+        except LimitExceededError as error:
+            self._move(error)
+            return self.compiled.fill_bitmask(self._states[-1], bitmask, row)
 
     def forced_bytes(self) -> bytes:
         """Return the bytes with which every completion begins."""

@@ -18,6 +18,7 @@ import numpy as np
 from constrain.automata import demands
 from constrain.automata import lexicon as lex
 from constrain.automata.demands import Edge
+from constrain.automata.fewest import fewest_tokens
 from constrain.errors import LimitExceededError, VocabularyError
 from constrain.kernels.machine import layout as at
 
@@ -55,6 +56,10 @@ class Completer:
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
         self._plans: dict[int, tuple[int, ...]] = {}
+        self._certain: set[int] = set()
+        grammar = machine.grammar
+        # The states of a grammar without rules are those of its terminals.
+        self._is_regular = grammar.expand is None and not grammar.rules
 
     # Costs
 
@@ -289,10 +294,21 @@ class Completer:
             found = self._remember(state, tuple(split))
         return found
 
+    def fewest(self, state: int) -> tuple[int, ...]:
+        """Return the token ids of a completion, without an end token: the fewest, where the constraint is regular."""
+        plan = self.tokens(state)
+        if self._is_regular and len(plan) > 1 and state not in self._certain:
+            plan, certain = fewest_tokens(self._machine, state, plan, self.estimate)
+            if certain:
+                self._certain.add(state)
+            self._remember(state, plan)
+        return plan
+
     def _remember(self, state: int, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Keep a plan, and its rests for the states that it passes, so that following it never gets longer."""
         if len(self._plans) > _MAX_PLANS:
             self._plans.clear()
+            self._certain.clear()
         data = np.frombuffer(self._machine.vocabulary.data, dtype=np.uint8)
         offsets = self._machine.vocabulary.offsets
         here = state

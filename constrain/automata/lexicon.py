@@ -67,10 +67,12 @@ class Lexicon:
         self.words = (vocabulary.vocab_size + 31) // 32
         self.tokens = token_trie(vocabulary)
         nodes, order = self.tokens.nodes, self.tokens.order
-        tokens = Arena({"nodes": nodes.size, "order": len(order), "paths": len(self.tokens.paths)})
+        ends = vocabulary.eos_token_ids
+        tokens = Arena({"nodes": nodes.size, "order": len(order), "paths": len(self.tokens.paths), "ends": len(ends)})
         tokens["nodes"][:] = nodes.reshape(-1)
         tokens["order"][:] = order
         tokens["paths"][:] = self.tokens.paths
+        tokens["ends"][:] = ends
         tokens.array[H_WORDS] = self.words
         self.token_array = tokens.array
         self.blob = np.array(self.tokens.blob)  # a writable copy: numba compiles read-only arrays separately
@@ -124,7 +126,8 @@ class Lexicon:
                 found = self._one_of(node.texts), False
             else:
                 expression = self.expression(node)
-                found = self.state(expression), self.table.nullable[expression]
+                state = self.state(expression)
+                found = state if state > LEX_END else 0, self.table.nullable[expression]
             self._terminals[node] = found
         return found
 
@@ -226,12 +229,20 @@ class Lexicon:
     # States of expressions
 
     def state(self, expression: int) -> int:
-        """Return the state of an expression, 0 if nothing matches it."""
+        """Return the state of an expression: 0 if nothing matches it, LEX_END if only the empty text does."""
         found = self._state_of.get(expression)
         if found is None:
-            found = self._new_state(expression) if self.table.is_live(expression) else 0
+            if not self.table.is_live(expression):
+                found = 0
+            elif self.table.nullable[expression] and not self._goes_on(expression):
+                found = LEX_END
+            else:
+                found = self._new_state(expression)
             self._state_of[expression] = found
         return found
+
+    def _goes_on(self, expression: int) -> bool:
+        return any(self.table.is_live(target) for _, target in self.table.row(expression))
 
     def _new_state(self, expression: int) -> int:
         state = self.num_states

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from constrain.kernels.machine import layout as at
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from constrain.automata.completion import Completer
     from constrain.limits import Limits
     from constrain.vocabulary import Vocabulary
 
@@ -41,6 +43,7 @@ _OPERATIONS = {
     ir.INSERT: at.OP_INSERT,
 }
 _EXPAND_AHEAD = 64
+_FILL_AT_ONCE = 256
 # Numba compiles read-only arrays separately, and what np.frombuffer makes of bytes is read-only.
 _NO_DATA = np.frombuffer(b"", dtype=np.uint8)
 _NO_OUT = np.zeros((1, 1), dtype=np.int32)
@@ -50,7 +53,7 @@ class Workspace:
     """Scratch arrays of one running kernel call."""
 
     def __init__(self, depth: int) -> None:
-        self.arena = Arena({"scratch": 5 * 4096, "walk": (depth + 3) * kernel.FRAME})
+        self.arena = Arena({"walk": (depth + 3) * kernel.FRAME, "scratch": 5 * 4096})
 
 
 class Machine:
@@ -106,6 +109,22 @@ class Machine:
     def num_kernels(self) -> int:
         """Return how many sets of items have been interned."""
         return self._count(at.TAG_KERNEL)
+
+    @cached_property
+    def completer(self) -> Completer:
+        """Return what finds the shortest ways to the end."""
+        from constrain.automata.completion import Completer
+
+        return Completer(self)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether new texts should begin in a new machine, so that those under way here never meet a limit."""
+        return (
+            2 * int(self._header[at.H_OBJECTS]) > self.limits.max_states
+            or 2 * self.memory > self.limits.max_memory
+            or self.lexicon.is_full
+        )
 
     @property
     def memory(self) -> int:
@@ -312,15 +331,20 @@ class Machine:
         """Return whether the text may end in this state."""
         return self.call(kernel.ACCEPTING, state) == 1
 
-    def fill(self, state: int, out: Array, row: int) -> None:
-        """Write the tokens allowed in a state into a row of `out`; end tokens are not among them."""
-        with self._lock:
-            self._header[at.H_UNSURE] = self._header[at.H_EXACT] = 0
-            self.call(kernel.FILL, state, row, out=out)
-            if self._header[at.H_UNSURE]:
-                self._header[at.H_EXACT] = 1
-                self.call(kernel.FILL, state, row, out=out)
-                self._header[at.H_EXACT] = 0
+    def fill(self, states: Sequence[int], out: Array) -> None:
+        """Write the masks of states, end tokens included, into the first rows of `out`: one call, without the GIL.
+
+        State 0 (DEAD) allows nothing, state 1 (TERMINATED) end tokens only.
+        """
+        with self._lock, self._workspace() as workspace:
+            # The far end of the walk's frames is free: masks use as many as the longest token has bytes.
+            for first in range(0, len(states), _FILL_AT_ONCE):
+                part = states[first : first + _FILL_AT_ONCE]
+                walk = workspace.arena["walk"]
+                walk[-_FILL_AT_ONCE : len(walk) - _FILL_AT_ONCE + len(part)] = part
+                where = int(workspace.arena.array[at.AT_WALK]) + len(walk) - _FILL_AT_ONCE
+                self._header[at.H_RESUME] = 0
+                self._run(workspace, kernel.FILL, len(part), where, 0, _NO_DATA, out[first : first + len(part)])
 
     def next_bytes(self, state: int) -> npt.NDArray[np.uint8]:
         """Return uint8[256]: 1 for each byte that may come next."""

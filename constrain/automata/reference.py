@@ -158,7 +158,7 @@ class ReferenceMachine:
         return frozenset(byte for byte in range(256) if self.step(state, byte))
 
     def bitmask(self, state: State) -> npt.NDArray[np.int32]:
-        """Return int32[ceil(vocab_size / 32)], end tokens left out: bit i says that token i leads somewhere."""
+        """Return int32[ceil(vocab_size / 32)]: bit i says that token i leads somewhere, or may end the text."""
         words = np.zeros(-(-self.vocabulary.vocab_size // 32) * 32, dtype=np.uint8)
         nodes, order = self._lexicon.tokens.nodes, self._lexicon.tokens.order
         path = [state]
@@ -172,6 +172,8 @@ class ReferenceMachine:
             words[order[first : int(nodes[node + 1, 3])]] = 1
             path[depth:] = [after]
             node += 1
+        if self.is_accepting(state):
+            words[list(self.vocabulary.eos_token_ids)] = 1
         return np.packbits(words, bitorder="little").view(np.int32)
 
 

@@ -64,7 +64,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "states", machine
     yield "transitions", lambda: machine().advance(machine().start, data, 0, 3)
     yield "bytes", lambda: machine().next_bytes(machine().start)
-    yield "masks", lambda: machine().fill(machine().start, row, 0)
+    yield "masks", lambda: machine().fill([machine().start], row)
     yield "ends", lambda: machine().is_accepting(machine().start)
     yield "edges", lambda: machine().first_lexers(int(machine().content(machine().start)[1]))
     yield "tables", lambda: machine().rebuild_hash()

@@ -24,6 +24,7 @@ from numba.extending import intrinsic
 
 from constrain.kernels.machine.layout import (
     AT_EDGES,
+    AT_ENDS,
     AT_EXITS,
     AT_GRAPH,
     AT_HASH,
@@ -39,6 +40,7 @@ from constrain.kernels.machine.layout import (
     AT_TRIE,
     AT_WALK,
     CAP_EDGES,
+    CAP_ENDS,
     CAP_EXITS,
     CAP_HASH,
     CAP_OBJECTS,
@@ -97,6 +99,7 @@ from constrain.kernels.machine.layout import (
     TAG_LEAF,
     TAG_REGISTERS,
     TAG_TEXT,
+    TERMINATED,
     TOP,
     int64,
 )
@@ -145,6 +148,9 @@ if config.DISABLE_JIT:
     def _row(address: Any, words: Any, index: Any) -> Any:
         return address[words * index : words * (index + 1)]
 
+    def _at(address: Any, index: Any) -> Any:
+        return address[index:]
+
 else:
 
     @intrinsic
@@ -183,6 +189,10 @@ else:
     @njit(inline="always")
     def _row(address: Any, words: Any, index: Any) -> Any:
         return address + 4 * words * index
+
+    @njit(inline="always")
+    def _at(address: Any, index: Any) -> Any:
+        return address + 4 * index
 
 
 @_inner
@@ -1280,37 +1290,79 @@ def _pair_mask_body(
 
 
 @_inner
-def _op_fill(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, op: Any) -> Any:
-    """Write the mask of a state into a row of `out` (wide enough; end tokens not included). 0, or NEED."""
+def _fill_pairs(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, op: Any) -> Any:
+    """Add to a mask the tokens that each pair of a configuration allows; 1 if the text may end here, 0, or NEED."""
     M = _table(mp)
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     edges = np.int64(M[AT_EDGES])
-    V = _table(vp)
-    O = _int32(op)
-    for i in range(V[H_WORDS]):
-        O[i] = 0
-    base = state * OBJECT_WIDTH
-    at, length = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
-    for i in range(at, at + length, 2):
-        lexer, kernel = np.int64(M[pool + i]), np.int64(M[pool + i + 1])
-        if lexer != 0:
-            status = _pair_mask(mp, wp, lp, vp, dp, bp, rp, lexer, kernel, op)
-            if status < 0:
-                return status
-            continue
-        status = _close(mp, wp, lp, vp, kernel)
+    base = objects + state * OBJECT_WIDTH
+    at, end = np.int64(M[base + O_OFFSET]), np.int64(M[base + O_OFFSET]) + np.int64(M[base + O_LENGTH])
+    # The pairs of the entered kernel are its edges, and come first.
+    entered = np.int64(M[pool + at + 1]) if M[pool + at] == 0 else ZERO
+    accepting, e, last = ZERO, ZERO, ZERO
+    if entered:
+        status = _close(mp, wp, lp, vp, entered)
         if status < 0:
             return status
-        first, count = (
-            np.int64(M[objects + kernel * OBJECT_WIDTH + O_A]),
-            np.int64(M[objects + kernel * OBJECT_WIDTH + O_B]),
-        )
-        for e in range(first, first + 2 * count, 2):
-            status = _pair_mask(mp, wp, lp, vp, dp, bp, rp, np.int64(M[edges + e]), np.int64(M[edges + e + 1]), op)
-            if status < 0:
-                return status
-    return 0
+        where = objects + entered * OBJECT_WIDTH
+        e, last, accepting = np.int64(M[where + O_A]), 2 * np.int64(M[where + O_B]), np.int64(M[where + O_C])
+        last += e
+        at += 2
+    while e < last or at < end:
+        if e < last:
+            lexer, kernel = np.int64(M[edges + e]), np.int64(M[edges + e + 1])
+            e += 2
+        else:
+            lexer, kernel = np.int64(M[pool + at]), np.int64(M[pool + at + 1])
+            at += 2
+        status = _pair_mask(mp, wp, lp, vp, dp, bp, rp, lexer, kernel, op)
+        if status < 0:
+            return status
+    return accepting
+
+
+@_inner
+def _op_fill(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, state: Any, op: Any) -> Any:
+    """Write the mask of a state, end tokens included, into a row (wide enough). 0, or NEED."""
+    M = _table(mp)
+    V = _table(vp)
+    O = _int32(op)
+    accepting = ONE if state == TERMINATED else ZERO
+    M[H_EXACT] = 0
+    for exact in range(2):
+        for i in range(V[H_WORDS]):
+            O[i] = 0
+        if state <= TERMINATED:
+            break
+        M[H_UNSURE] = 0
+        accepting = _fill_pairs(mp, wp, lp, vp, dp, bp, rp, state, op)
+        if accepting < 0:
+            return accepting
+        # Some key that no one has interned could have been one that is there already: intern them all.
+        if M[H_UNSURE] == 0 or exact == 1:
+            break
+        M[H_EXACT] = 1
+    M[H_EXACT] = 0
+    if accepting:
+        for i in range(V[AT_ENDS], V[AT_ENDS] + V[CAP_ENDS]):
+            O[V[i] >> 5] |= np.int32(1) << np.int32(V[i] & 31)
+    return ZERO
+
+
+@_inner
+def _op_fill_many(
+    mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, states: Any, count: Any, out: Any, width: Any
+) -> Any:
+    """Write the masks of `count` states into rows 0, 1, ... of `out`. NEED goes on at H_RESUME."""
+    M = _table(mp)
+    S = _int32(states)
+    for i in range(np.int64(M[H_RESUME]), count):
+        status = _op_fill(mp, wp, lp, vp, dp, bp, rp, np.int64(S[i]), _row(out, width, i))
+        if status < 0:
+            M[H_RESUME] = i
+            return status
+    return ZERO
 
 
 @_inner
@@ -1507,7 +1559,14 @@ _STAGES = (
     ("pair_mask", _pair_mask_body, 10),
 )
 _linked: dict[str, Any] = {}
-
+_intern: Any
+_sort: Any
+_built: Any
+_close: Any
+_capture: Any
+_step: Any
+_exit: Any
+_pair_mask: Any
 if config.DISABLE_JIT:
     _intern, _sort, _built, _close, _capture, _step, _exit, _pair_mask = (body for _, body, _ in _STAGES)
 else:
@@ -1560,9 +1619,9 @@ def run(
     mp, wp, lp, vp, dp = _address(M), _address(W), _address(L), _address(V), _address(delta)
     if op == ADVANCE:  # over data[a:b] from state c
         return _op_advance(mp, wp, lp, vp, dp, data, a, b, c)
-    if op == FILL:  # the mask of state a into row b of out
-        row = _row(_address(out), out.shape[1], b)
-        return _op_fill(mp, wp, lp, vp, dp, _address(blob), _address(rows), a, row)
+    if op == FILL:  # the masks of the a states that lie in the workspace at b, into the rows of out
+        bp, rp = _address(blob), _address(rows)
+        return _op_fill_many(mp, wp, lp, vp, dp, bp, rp, _at(wp, b), a, _address(out), np.int64(out.shape[1]))
     if op == ACCEPTING:  # state a
         return _op_accepting(mp, wp, lp, vp, a)
     if op == NEXT_BYTES:  # of state a, into the workspace at b

@@ -5,8 +5,8 @@ Kernels take a tuple of four one-dimensional int32 arrays, few because every arr
     workspace  scratch space of one running call
     lexicon    lexer states, literals, finite sets, exits; shared by the grammars on a vocabulary
     tokens     the vocabulary's trie
-Each begins with a header that holds scalars, where its sections begin (AT_...), how long they are (CAP_...), and its own
-length, last.
+Each begins with a header that holds scalars, where its sections begin (AT_...), how long they are (CAP_...), and, last,
+its own length.
 
 All interned things (sets of items, configurations, register values, sets of marks, texts) are *objects* with one
 id space, one hash table and one pool. An object's content is a run of ints in the pool; equal content, equal id.
@@ -50,12 +50,12 @@ AT_EDGES = int64(26)
 CAP_EDGES = int64(27)
 
 # Sections of `workspace`.
-# five regions: items, terminals, calls, kernel being built, small things
-AT_SCRATCH = int64(0)
-CAP_SCRATCH = int64(1)
 # configurations by depth: [count, entered kernel, (lexer state, kernel) * capacity]
-AT_WALK = int64(2)
-CAP_WALK = int64(3)
+AT_WALK = int64(0)
+CAP_WALK = int64(1)
+# five regions: items, terminals, calls, kernel being built, small things; last, so that growing it moves nothing else
+AT_SCRATCH = int64(2)
+CAP_SCRATCH = int64(3)
 
 # Sections of `lexicon`.
 # STATE_WIDTH ints: flags, inside row or -1, offset and count of exits, first bytes (8)
@@ -78,6 +78,8 @@ AT_ORDER = int64(2)
 CAP_ORDER = int64(3)
 AT_PATHS = int64(4)
 CAP_PATHS = int64(5)
+AT_ENDS = int64(6)
+CAP_ENDS = int64(7)
 
 # Scalars in the header of `grammar`.
 H_OBJECTS = int64(0)  # next object id

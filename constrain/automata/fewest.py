@@ -1,0 +1,73 @@
+"""The fewest tokens to the end of a text: a search over tokens, level by level.
+
+A shortest completion in bytes is found without looking at tokens (see `completion`), and need not be the shortest in
+tokens: among the texts of a choice, the shortest may take three tokens and a longer one two. Where the states of a
+constraint are few (it is regular, or finite), a breadth-first search over tokens answers exactly.
+
+Source: Dijkstra 1959, with unit weights and a lower bound from the bytes that are still needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from constrain.automata.machine import Machine
+
+MAX_TOKENS = 1_000_000
+"""Tokens tried in one search, about a second; past it the completion that is known stays."""
+
+
+def fewest_tokens(
+    machine: Machine, state: int, known: Sequence[int], least_bytes: Callable[[int], int]
+) -> tuple[tuple[int, ...], bool]:
+    """Return the fewest tokens from `state` to a state where the text may end, and whether that is certain.
+
+    Args:
+        known: tokens that lead there.
+        least_bytes: of a state, never more than the bytes to the end.
+    """
+    longest = machine.lexicon.tokens.max_depth
+    came: dict[int, tuple[int, int]] = {state: (-1, state)}
+    level, left = [state], MAX_TOKENS
+    # With `depth` tokens taken, a way that is shorter than `known` has at most this many more.
+    for depth in range(len(known) - 1):
+        more = len(known) - 1 - depth
+        following: list[int] = []
+        for here in level:
+            token_ids = _allowed(machine, here)
+            left -= len(token_ids)
+            if left < 0:
+                return tuple(known), False
+            after = machine.successors(here, token_ids)
+            states, first = np.unique(after, return_index=True)
+            for found, at in zip(states.tolist(), first.tolist(), strict=True):
+                if found == 0 or found in came:
+                    continue
+                came[found] = (int(token_ids[at]), here)
+                if machine.is_accepting(found):
+                    return _way(came, found), True
+                if more > 1 and least_bytes(found) <= (more - 1) * longest:
+                    following.append(found)
+        level = following
+    return tuple(known), True
+
+
+def _allowed(machine: Machine, state: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    row = np.zeros((1, machine.lexicon.words), dtype=np.int32)
+    machine.fill([state], row)
+    token_ids = np.flatnonzero(np.unpackbits(row[0].view(np.uint8), bitorder="little")).astype(np.int64)
+    lengths = np.diff(machine.vocabulary.offsets)
+    return token_ids[lengths[token_ids] > 0]
+
+
+def _way(came: dict[int, tuple[int, int]], state: int) -> tuple[int, ...]:
+    out: list[int] = []
+    while came[state][0] >= 0:
+        token_id, state = came[state]
+        out.append(token_id)
+    return tuple(reversed(out))
