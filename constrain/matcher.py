@@ -65,7 +65,7 @@ class Matcher:
 
     def _move(self, error: LimitExceededError) -> None:
         """Walk this text again in new tables: what filled the old ones was other texts, or masks of this one."""
-        if error.limit not in {"max_states", "max_memory"} or not self.token_ids:
+        if error.limit not in {"max_states", "max_memory", "max_lexer_states"} or not self.token_ids:
             raise error
         self.compiled.renew()
         states, machine = [self.compiled.start], self.compiled.machine

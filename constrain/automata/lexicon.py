@@ -107,7 +107,16 @@ class Lexicon:
     @property
     def is_full(self) -> bool:
         """Whether new grammars should start another lexicon."""
-        return self.num_states > _MAX_STATES_OF_ONE_LEXICON or self.num_literals > LITERAL // 2
+        return (
+            self.num_states > _MAX_STATES_OF_ONE_LEXICON
+            or self.num_literals > LITERAL // 2
+            or 2 * self.memory > self.limits.max_memory
+        )
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes of the tables."""
+        return self.rows.nbytes + self.delta.nbytes + self.arena.nbytes
 
     # Terminals
 
@@ -298,6 +307,8 @@ class Lexicon:
     def reserve_row(self) -> int:
         """Return the index of a new, empty inside row."""
         if self.num_rows == len(self.rows):
+            if self.memory > self.limits.max_memory:
+                raise LimitExceededError("max_memory", self.limits.max_memory, "in the masks of terminals")
             self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
         self.num_rows += 1
         return self.num_rows - 1
