@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from constrain import ir
-from constrain.errors import EmptyLanguageError, LimitExceededError
+from constrain.errors import ConstrainError, EmptyLanguageError, LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.vocabularies.units import is_spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -354,4 +355,35 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
         EmptyLanguageError: nothing satisfies the constraint, or nothing that the vocabulary can spell.
         LimitExceededError: a named limit was met.
     """
-    return CompiledGrammar(grammar, vocabulary, limits or DEFAULT_LIMITS)
+    limits = limits or DEFAULT_LIMITS
+    vocabulary = vocabulary.spelled
+    try:
+        return CompiledGrammar(grammar, vocabulary, limits)
+    except EmptyLanguageError as error:
+        missing = _missing(grammar, vocabulary, limits)
+        if missing is None:
+            raise
+        raise EmptyLanguageError(
+            grammar.name, f"the vocabulary {vocabulary.name or ''} has no tokens for {missing}, which it needs"
+        ) from error
+
+
+def _missing(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> str | None:
+    """Return the first character of a shortest text that the vocabulary cannot spell; None if it is not to blame."""
+    if vocabulary.characters is None and vocabulary.spellable == (1 << 256) - 1:
+        return None
+    try:
+        compiled = CompiledGrammar(grammar, _all_bytes(type(vocabulary)), limits)
+        data = bytes(compiled.completion(compiled.start)[:-1])
+    except ConstrainError:
+        return None
+    text = data.decode("utf-8", errors="surrogateescape")
+    for char in text:
+        piece = char.encode("utf-8", errors="surrogateescape")
+        if not is_spelled(piece, vocabulary):
+            return f"{char!r} (bytes {piece.hex(' ')})" if char.isprintable() else f"the bytes {piece.hex(' ')}"
+    return None
+
+
+def _all_bytes(vocabulary: type[Vocabulary]) -> Vocabulary:
+    return vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])

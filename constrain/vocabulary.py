@@ -105,6 +105,20 @@ class Vocabulary:
         starts = self.offsets[:-1][np.diff(self.offsets) == 1]
         return _byte_mask(np.frombuffer(self.data, dtype=np.uint8)[starts])
 
+    @cached_property
+    def characters(self) -> tuple[tuple[int, int], ...] | None:
+        """Ranges of the characters of several bytes that are tokens; None where single bytes spell everything."""
+        from constrain.vocabularies.units import characters
+
+        return characters(self)
+
+    @cached_property
+    def spelled(self) -> Vocabulary:
+        """The vocabulary without tokens that no text can be promised after; itself for nearly all vocabularies."""
+        from constrain.vocabularies.units import spelled
+
+        return spelled(self)
+
     def token_bytes(self, token_id: int) -> bytes | None:
         """Return the bytes of a token, None if it never matches text.
 

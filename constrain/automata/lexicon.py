@@ -32,6 +32,7 @@ from constrain.errors import LimitExceededError
 from constrain.kernels.machine.layout import H_WORDS
 from constrain.kernels.machine.layout import STATE_WIDTH as _STATE_WIDTH
 from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.vocabularies.units import is_spelled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -98,6 +99,11 @@ class Lexicon:
         self._tries: dict[tuple[bytes, ...], int] = {}
         self._nodes: dict[ir.Node, int] = {}
         self._terminals: dict[ir.Node, tuple[int, bool]] = {}
+        # Where bytes alone do not spell everything, every terminal is made of units.
+        self._units: int | None = None
+        if vocabulary.characters is not None:
+            unit = ir.alt([ir.ByteClass(vocabulary.single_bytes), ir.CharClass(vocabulary.characters)])
+            self._units = self.expression(ir.Repeat(unit, 0, None))
 
     @property
     def states(self) -> npt.NDArray[np.int32]:
@@ -135,13 +141,15 @@ class Lexicon:
                 found = self._one_of(node.texts), False
             else:
                 expression = self.expression(node)
+                if self._units is not None:
+                    expression = self.table.intersect((expression, self._units))
                 state = self.state(expression)
                 found = state if state > LEX_END else 0, self.table.nullable[expression]
             self._terminals[node] = found
         return found
 
     def _spellable(self, data: bytes) -> bool:
-        return all(self.table.alphabet >> byte & 1 for byte in set(data))
+        return is_spelled(data, self.vocabulary)
 
     def _literal(self, data: bytes) -> int:
         if not data or not self._spellable(data):
@@ -162,7 +170,7 @@ class Lexicon:
     def _one_of(self, texts: tuple[bytes, ...]) -> int:
         if len(texts) > self.limits.max_literals:
             raise LimitExceededError("max_literals", self.limits.max_literals, "in a set of strings")
-        if self.table.alphabet != (1 << 256) - 1:
+        if self.table.alphabet != (1 << 256) - 1 or self._units is not None:
             texts = tuple(text for text in texts if self._spellable(text))
         if not texts:
             return 0
