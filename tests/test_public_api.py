@@ -82,6 +82,9 @@ def test_the_public_names_are_pinned():
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_resolves_and_says_what_it_is(name):
+    if name in {"LogitsProcessor", "from_transformers", "load"}:
+        pytest.importorskip("transformers", reason="needs transformers")
+        pytest.importorskip("torch", reason="needs torch")
     value = getattr(constrain, name)
     assert name == "__version__" or (callable(value) and value.__doc__)
 

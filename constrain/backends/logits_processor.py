@@ -132,9 +132,10 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
                 after = self._advance(item, state, row[len(row) - back :])
                 if after != DEAD:
                     return after
-                if back != 1 or (item, key) not in self._last:
+                if not self._last & {(item, row.tobytes()), (item, row[:-1].tobytes())}:
                     return None  # a new prompt
-                # A draft that breaks the constraint, or a pad after the end: these come one token at a time.
+                # A draft that breaks the constraint, now or in an earlier generation, or a pad after the end: these
+                # come one token at a time.
                 return TERMINATED if state == TERMINATED else DEAD
         return None
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from constrain.decoding.forced import DEAD, TERMINATED, forced_run
 from constrain.decoding.result import Event, FinishReason, Reader, Report, Result, TokenLogprob
-from constrain.decoding.sampling import choose, score
+from constrain.decoding.sampling import choose, choose_within, score
 from constrain.decoding.text import TextBuffer
 from constrain.errors import ConstrainError
 from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -137,11 +138,25 @@ class Answer:
             if self._fits(compiled, token):
                 return token, None
         allowed = self._ids(compiled, compiled.bitmask)
-        token = choose(logits, allowed, options, self._rng, seen)
-        if not self._fits(compiled, token):
-            allowed = self._ids(compiled, lambda state: compiled.allowed_within(state, self.remaining))
-            token = choose(logits, allowed, options, self._rng, seen)
-        return token, allowed
+        found = self._first_draw(compiled, logits, allowed, seen)
+        if found is not None:
+            return found, allowed
+        allowed = self._ids(compiled, lambda state: compiled.allowed_within(state, self.remaining))
+        return choose(logits, allowed, options, self._rng, seen), allowed
+
+    def _first_draw(
+        self,
+        compiled: CompiledGrammar,
+        logits: npt.NDArray[np.float32],
+        allowed: npt.NDArray[np.int64],
+        seen: Sequence[int],
+    ) -> int | None:
+        """Return a token drawn from the constraint's mask, None where that shows the budget's mask to be needed."""
+        if self.job.options.truncated:
+            fits = partial(self._fits, compiled)
+            return choose_within(logits, allowed, self.job.options, self._rng, seen, fits)
+        token = choose(logits, allowed, self.job.options, self._rng, seen)
+        return token if self._fits(compiled, token) else None
 
     def _fits(self, compiled: CompiledGrammar, token: int) -> bool:
         """Whether the token is allowed and leaves enough of the budget to finish."""

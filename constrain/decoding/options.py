@@ -83,8 +83,12 @@ class Options:
     @property
     def optimistic(self) -> bool:
         """Whether a token may be drawn first and tested then: the law stays the masked one (docs/decoding.md)."""
-        truncated = self.temperature > 0 and (self.top_k > 0 or self.top_p < 1 or self.min_p > 0)
-        return self.logprobs is None and not truncated
+        return self.logprobs is None and not self.truncated
+
+    @property
+    def truncated(self) -> bool:
+        """Whether top-k, top-p or min-p drop tokens before the draw."""
+        return self.temperature > 0 and (self.top_k > 0 or self.top_p < 1 or self.min_p > 0)
 
 
 def is_whole(value: object) -> bool:

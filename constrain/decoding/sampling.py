@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from constrain.decoding.result import TokenLogprob
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Ids = npt.NDArray[np.int64]
+
+# Tokens tested before `choose_within` gives up; a test takes a few microseconds.
+MAX_TESTED = 4096
 
 
 def choose(
@@ -36,18 +40,92 @@ def choose(
     Raises:
         ValueError: an allowed token's logit is NaN.
     """
+    values = _values(logits, allowed, options, seen)
+    sampled = options.temperature > 0 and rng is not None
+    best = _draw(distribution(values, options), rng) if sampled and rng is not None else int(np.argmax(values))
+    return best if allowed is None else int(allowed[best])
+
+
+def choose_within(
+    logits: npt.NDArray[np.float32],
+    allowed: Ids,
+    options: Options,
+    rng: np.random.Generator,
+    seen: Sequence[int],
+    fits: Callable[[int], bool],
+) -> int | None:
+    """Return a token drawn as `choose` would from those of `allowed` that fit, without asking about all of them.
+
+    For truncated sampling. Tokens are tested from the most probable down until it is clear which are kept: with top-k
+    the first k, with min-p those above the bar, with top-p until what is untested can no longer move the border.
+
+    Args:
+        fits: whether a token is in the smaller set that truncation is over.
+    Returns:
+        None, and no random number used, if a token that would be kept does not fit, or MAX_TESTED tests did not
+        settle it: the smaller set has to be computed.
+    Cost: tests of the kept tokens, and with top-p of about as many again.
+    """
+    values = _values(logits, allowed, options, seen)
+    kept = np.flatnonzero(distribution(values, options))
+    asked = kept
+    if options.top_k and options.top_p < 1:
+        # Top-p is over all that top-k keeps.
+        asked = np.flatnonzero(distribution(values, replace(options, top_p=1.0, min_p=0.0)))
+    if len(asked) > MAX_TESTED or not all(fits(int(token)) for token in allowed[asked]):
+        return None
+    if options.top_p < 1 and options.top_k == 0:
+        # Of what is not kept some may not fit; then the kept ones weigh more together, and fewer suffice.
+        border = _border(values, allowed, kept, options, fits)
+        if border is None:
+            return None
+        kept = border
+    # What is kept is settled: only the temperature is left to apply.
+    weights = np.exp((values[kept] - values[kept].max()) / options.temperature)
+    return int(allowed[kept[_draw(weights, rng)]])
+
+
+def _border(
+    values: Floats, allowed: Ids, kept: Ids, options: Options, fits: Callable[[int], bool]
+) -> npt.NDArray[np.int64] | None:
+    """Return those of `kept` that top-p keeps over the tokens that fit; None after MAX_TESTED tests."""
+    weights = np.exp((values - values.max()) / options.temperature)
+    order = np.argsort(-weights, kind="stable")
+    # `kept` is a beginning of this order: all with the largest weights.
+    before = np.cumsum(weights[order]) - weights[order]
+    untested = np.cumsum(weights[order][::-1])[::-1]
+    fitting, tested = float(before[len(kept)]) if len(kept) < len(order) else float(untested[0]), len(kept)
+    while True:
+        rest = float(untested[tested]) if tested < len(order) else 0.0
+        least, most = (int((before[: len(kept)] < options.top_p * total).sum()) for total in (fitting, fitting + rest))
+        if least == most:
+            found: Ids = np.sort(order[:most])
+            return found
+        stop = min(2 * tested + 8, len(order))
+        if stop > MAX_TESTED:
+            return None
+        fitting += sum(float(weights[i]) for i in order[tested:stop] if fits(int(allowed[i])))
+        tested = stop
+
+
+def _values(
+    logits: npt.NDArray[np.float32], allowed: Ids | None, options: Options, seen: Sequence[int]
+) -> npt.NDArray[np.float64]:
+    """Return the logits of the allowed tokens, penalised, float64.
+
+    Raises:
+        ValueError: one of them is NaN.
+    """
     values = (logits if allowed is None else logits[allowed]).astype(np.float64)
     if options.repetition_penalty != 1.0:
         _penalise(values, allowed, seen, options.repetition_penalty)
-    best = int(np.argmax(values))
-    if np.isnan(values[best]):
+    best = values.max()
+    if np.isnan(best):
         raise ValueError("the model's logits are not numbers (NaN); expected finite ones: try another dtype or device")
-    if np.isneginf(values[best]):
+    if np.isneginf(best):
         # Every allowed token has probability zero under the model: they are equally good.
         values[:] = 0.0
-    if options.temperature > 0 and rng is not None:
-        best = _draw(distribution(values, options), rng)
-    return best if allowed is None else int(allowed[best])
+    return values
 
 
 def _penalise(values: Floats, allowed: Ids | None, seen: Sequence[int], penalty: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from constrain.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
 
 # Part of every cache key: raise it when a loader's result changes.
 VERSION = b"vocabulary 1"
@@ -80,8 +82,13 @@ def remembered(path: Path, kind: str, sources: Iterable[bytes], build: Callable[
 
 def built(where: str, kind: str, build: Callable[[], Draft]) -> Vocabulary:
     """Build a vocabulary; whatever a malformed file raises becomes a VocabularyError."""
+    return reading(where, kind, lambda: build().finish())
+
+
+def reading(where: str, kind: str, read: Callable[[], T]) -> T:
+    """Return what `read` returns; whatever a malformed file makes it raise becomes a VocabularyError."""
     try:
-        return build().finish()
+        return read()
     except VocabularyError as error:
         raise VocabularyError(f"{where}: {error}") from error
     except (

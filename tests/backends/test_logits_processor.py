@@ -236,3 +236,21 @@ def test_wrong_constraint():
     with pytest.raises(TypeError, match="compiled is a str"):
         LogitsProcessor(["a+"])
     assert isinstance(LogitsProcessor([None]), transformers.LogitsProcessor)
+
+
+def test_a_draft_that_was_refused_is_met_again(model, language):
+    """transformers before 4.57 looks up the same drafts in each generation of a prompt."""
+    processor, width = LogitsProcessor(language), model.vocabulary.vocab_size
+    prompt = model.tokenizer.encode("the name")
+    bad = next(i for i in range(width) if not language.advance(language.start, i) and model.vocabulary.token_bytes(i))
+    good = next(i for i in range(width) if language.advance(language.start, i))
+    rows = [prompt, [*prompt, bad], [*prompt, bad, bad], [*prompt, good]]
+    scores = [
+        [processor(torch.tensor([row]), torch.zeros((1, width))).isfinite().sum().item() for row in rows]
+        for _ in range(3)
+    ]
+    assert scores[0] == scores[1] == scores[2]
+    assert scores[0][1:3] == [1, 1]
+    assert scores[0][3] == int(
+        np.unpackbits(language.bitmask(language.advance(language.start, good)).view(np.uint8)).sum()
+    )

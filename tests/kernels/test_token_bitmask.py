@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constrain.kernels.token_bitmask import (
     allocate_token_bitmask,
-    any_torch,
     apply_token_bitmask_inplace,
     bitmask_width,
     cpu_numba,
@@ -34,20 +32,10 @@ def case(batch, vocab_size, seed, extra=0):
 def test_implementations_agree(batch, vocab_size, seed, extra, data):
     logits, bitmask = case(batch, vocab_size, seed, extra)
     rows = np.array(data.draw(st.lists(st.integers(0, batch - 1), unique=True)) if batch else [], dtype=np.int64)
-    expected, compiled, tensor = logits.copy(), logits.copy(), torch.from_numpy(logits.copy())
+    expected, compiled = logits.copy(), logits.copy()
     reference.apply_bitmask(expected, bitmask, rows)
     cpu_numba.apply_bitmask(compiled, bitmask, rows)
-    any_torch.apply_bitmask(tensor, bitmask, rows)
     assert np.array_equal(compiled, expected)
-    assert np.array_equal(tensor.numpy(), expected)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_torch_types(dtype):
-    logits, bitmask = case(2, 70, 1)
-    tensor = torch.from_numpy(logits).to(dtype)
-    apply_token_bitmask_inplace(tensor, torch.from_numpy(bitmask))
-    assert np.array_equal(torch.isinf(tensor).numpy(), ~unpack_bitmask(bitmask, 70))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
@@ -86,7 +74,6 @@ def test_full_and_empty_masks_and_rows_left_alone():
         (np.zeros((1, 8), np.float32), np.zeros((1, 1), np.int64), TypeError, "expected int32"),
         (np.zeros((1, 8), np.float32), np.zeros((1, 1), np.uint32), TypeError, "expected int32"),
         (np.zeros((1, 8), np.int64), np.zeros((1, 1), np.int32), TypeError, "floating-point"),
-        (torch.zeros((1, 65)), torch.zeros((1, 2), dtype=torch.int32), ValueError, "64 bits a row"),
     ],
 )
 def test_misuse_is_an_error(logits, bitmask, error, match):

@@ -125,3 +125,26 @@ def test_byte_alphabet_equals_the_library():
     assert _spelling.byte_level([]) == []
     assert _spelling.byte_level(["", "Ġ ", "日"]) == [b"", b"\xc4\xa0 ", "日".encode()]
     assert base64.b64encode(_spelling.byte_level(["Ā"])[0]) == b"AA=="
+
+
+def test_what_was_read_is_kept_and_a_changed_tokenizer_is_read_anew(transformers, tmp_path, monkeypatch):
+    monkeypatch.setenv("CONSTRAIN_CACHE_DIR", str(tmp_path))
+    tokenizers = pytest.importorskip("tokenizers")
+
+    def read():
+        return Vocabulary.from_transformers(fast(transformers, tokenizers, eos_token="<end>", pad_token="<pad>"))
+
+    first = read()
+    kept = list(tmp_path.glob("vocabulary/*.bin"))
+    assert len(kept) == 1
+    monkeypatch.setattr("constrain.vocabularies.tokenizer_json.draft", None)
+    assert read().fingerprint == first.fingerprint
+    monkeypatch.undo()
+    monkeypatch.setenv("CONSTRAIN_CACHE_DIR", str(tmp_path))
+    tokenizer = fast(transformers, tokenizers, eos_token="<end>", pad_token="<pad>")
+    tokenizer.add_tokens(["quite new"])
+    changed = Vocabulary.from_transformers(tokenizer)
+    assert changed.token_bytes(len(tokenizer) - 1) == b"quite new"
+    other_end = Vocabulary.from_transformers(tokenizer, {"eos_token_id": 0})
+    assert 0 in other_end.eos_token_ids
+    assert 0 not in changed.eos_token_ids
