@@ -36,18 +36,21 @@ class TookTooLongError(Exception):
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise `TookTooLongError` in the main thread when the block takes longer (compiled code is not interrupted)."""
+    """Raise `TookTooLongError` in the main thread when the block takes more CPU time (compiled code is not interrupted).
+
+    CPU time, so that a busy or paused machine is no failure.
+    """
 
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TookTooLongError(f"{seconds} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class Records:
@@ -159,6 +162,7 @@ def walk(
     slack: int,
     budgeted: int = 1 << 30,
     by_byte: bool = False,
+    ends: list[int] | None = None,
 ) -> list[int]:
     """Return the tokens of a random walk under the mask, the end token included.
 
@@ -167,11 +171,14 @@ def walk(
         slack: how many tokens more than needed the end may take.
         budgeted: steps drawn under the budget; the rest follows the engine's own shortest completion.
         by_byte: draw the first byte uniformly and then a token with it: short structure instead of long junk.
+        ends: is given the number of tokens after which the end was offered, each of them a whole text.
     Raises:
-        AssertionError: no token is allowed, or the budget was missed.
+        AssertionError: no token is allowed, the end is offered where the text may not end (or is not where it may), or
+            the budget was missed.
     """
     vocabulary = compiled.vocabulary
     first = first_bytes(vocabulary)
+    end_ids = np.array(vocabulary.eos_token_ids)
     state, out = compiled.start, []
     left: int | None = None
     while True:
@@ -188,6 +195,11 @@ def walk(
         row = compiled.bitmask(state) if left is None else compiled.allowed_within(state, left)
         choice = allowed_ids(row, vocabulary.vocab_size)
         assert len(choice), f"dead end after {len(out)} tokens, budget {left}, distance {compiled.distance(state)}"
+        offered = np.isin(end_ids, choice)
+        accepting = compiled.is_accepting(state)
+        assert offered.all() == offered.any() == accepting, f"ends offered {offered}, accepting {accepting}"
+        if accepting and ends is not None:
+            ends.append(len(out))
         if by_byte:
             # The end counts as one more byte, -1.
             starts = first[choice]
@@ -204,16 +216,21 @@ def walk(
         assert state != 0, "a token that the mask allows is refused"
 
 
-# A mask under a budget may look at every token: few walks draw all of their end under it.
-BUDGETED = (0, 0, 0, 0, 0, 1, 2, 1 << 30)
+# Every walk ends under the budget. A mask under it may look at every token, so few walks draw all of their end there;
+# the others draw this many steps and then follow the engine's own completion.
+BUDGETED = (*(1,) * 12, 2, 2, 3, 1 << 30)
+_ENDS_JUDGED = 4
 
 
 def survey_walks(
     row: Record, vocabulary: Vocabulary, walks: int, seed: int, seconds: float = 120.0, **options: Any
 ) -> Record:
-    """Walk a schema `walks` times; every text must be valid."""
+    """Walk a schema `walks` times; every text at which an end was offered must be valid.
+
+    Of eight walks seven draw uniformly among the allowed tokens, one by first byte.
+    """
     compiled, record = compiled_or_refused(row["schema"], vocabulary, seconds, **options)
-    record |= {"walks": 0, "tokens": 0, "unsure": 0, "failures": []}
+    record |= {"walks": 0, "uniform": 0, "tokens": 0, "ends": 0, "unsure": 0, "failures": []}
     if compiled is None:
         return record
     rng = random.Random(f"{seed} {row['id']}")
@@ -222,20 +239,17 @@ def survey_walks(
         with at_most(seconds):
             for index in range(walks):
                 free, slack = rng.choice((0, 3, 10, 30, 60)), rng.choice((0, 0, 1, 5, 20))
+                by_byte, ends = index % 8 == 7, []
                 tokens = walk(
-                    compiled, rng, free=free, slack=slack, budgeted=rng.choice(BUDGETED), by_byte=index % 2 == 1
+                    compiled, rng, free=free, slack=slack, budgeted=rng.choice(BUDGETED), by_byte=by_byte, ends=ends
                 )
-                text = vocabulary.decode(tokens[:-1])
                 record["walks"] += 1
+                record["uniform"] += not by_byte
                 record["tokens"] += len(tokens)
-                try:
-                    said = validator.explain(text)
-                except UnsureError as error:
-                    record["unsure"] += 1
-                    record["why"] = str(error)[:200]
-                    continue
-                if said is not None:
-                    record["failures"].append({"text": text.decode(errors="replace")[:2000], "why": said[:300]})
+                earlier = rng.sample(ends, min(len(ends), _ENDS_JUDGED))
+                for size in {*earlier, len(tokens) - 1}:
+                    record["ends"] += 1
+                    _judge(record, validator, vocabulary.decode(tokens[:size]))
     except TookTooLongError as error:
         record["status"], record["why"] = "timeout", str(error)
     except AssertionError as error:
@@ -245,6 +259,17 @@ def survey_walks(
     except Exception as error:
         record["status"], record["why"] = "crash", f"{type(error).__name__}: {error}"[:300]
     return record
+
+
+def _judge(record: Record, validator: Validator, text: bytes) -> None:
+    try:
+        said = validator.explain(text)
+    except UnsureError as error:
+        record["unsure"] += 1
+        record["why"] = str(error)[:200]
+    else:
+        if said is not None:
+            record["failures"].append({"text": text.decode(errors="replace")[:2000], "why": said[:300]})
 
 
 def table(counts: Counter[str], total: int, head: str) -> str:
@@ -282,7 +307,9 @@ def walks_report(records: list[Record]) -> str:
     walked = [record for record in records if record["walks"]]
     lines = [
         table(Counter(record["status"] for record in records), len(records), f"{len(records)} schemas"),
-        f"schemas walked: {len(walked)}, walks: {sum(r['walks'] for r in walked)}, tokens: {sum(r['tokens'] for r in walked)}, "
+        f"schemas walked: {len(walked)}, walks: {sum(r['walks'] for r in walked)}, "
+        f"uniform: {sum(r['uniform'] for r in walked)}, tokens: {sum(r['tokens'] for r in walked)}, "
+        f"texts judged: {sum(r['ends'] for r in walked)}, "
         f"unsure: {sum(r['unsure'] for r in records)}, failures: {sum(len(r['failures']) for r in records)}",
     ]
     lines += [f"  {r['id']}: {failure}" for r in records for failure in r["failures"][:2]]
