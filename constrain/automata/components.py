@@ -33,10 +33,11 @@ def strongly_connected(successors: Mapping[Node, Iterable[Node]]) -> list[list[N
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    at = stack.index(node)
-                    out.append(stack[at:])
-                    on_stack.difference_update(stack[at:])
-                    del stack[at:]
+                    component = []
+                    while node in on_stack:
+                        component.append(stack.pop())
+                        on_stack.discard(component[-1])
+                    out.append(component[::-1])
             elif following not in index:
                 index[following] = low[following] = len(index)
                 stack.append(following)

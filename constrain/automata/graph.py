@@ -22,7 +22,7 @@ from constrain.limits import Limits
 
 EMPTY, TERMINAL, CALL, OP = range(4)
 UNROLL = 8
-_MAX_GRAPH_NODES = 2_000_000
+_NODES_PER_SIZE = 10  # graph nodes that one unit of `max_regex_size` pays for
 START = ("start",)
 
 
@@ -71,7 +71,7 @@ class GraphBuilder:
 
     def __init__(self, has_empty: Callable[[ir.Node], tuple[bool, bool]], limits: Limits) -> None:
         self._terminal = has_empty
-        self._limits = limits
+        self.limits = limits
 
     def build(self, root: ir.Node) -> RuleGraph:
         """Return the graph of one rule's node; iterative, each IR node is visited once per use."""
@@ -82,8 +82,8 @@ class GraphBuilder:
         work: list[tuple[ir.Node, int, int]] = [(root, first, last)]
         while work:
             node, source, target = work.pop()
-            if len(graph.edges) > _MAX_GRAPH_NODES:
-                raise LimitExceededError("max_regex_size", self._limits.max_regex_size, "in a rule of the grammar")
+            if len(graph.edges) > _NODES_PER_SIZE * self.limits.max_regex_size:
+                raise LimitExceededError("max_regex_size", self.limits.max_regex_size, "in a rule of the grammar")
             if id(node) in regular or isinstance(node, (ir.Lexeme, ir.Key)):
                 self._add_terminal(graph, node, source, target)
             elif isinstance(node, ir.Ref):
@@ -122,8 +122,8 @@ class GraphBuilder:
     ) -> Iterable[tuple[ir.Node, int, int]]:
         low, high = node.minimum, node.maximum
         for bound in (low, high or 0):
-            if bound > self._limits.max_repeat:
-                raise LimitExceededError("max_repeat", self._limits.max_repeat, f"by a repeat of {bound}")
+            if bound > self.limits.max_repeat:
+                raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by a repeat of {bound}")
         own_registers = any(isinstance(child, (ir.Op, ir.Key)) for child in ir.walk(node.body))
         if max(low, high or 0) > UNROLL and not own_registers:
             graph.add(source, CALL, Counted(node.body, low, high), target)
@@ -188,7 +188,7 @@ class RuleSet:
         for name, node in ((START, grammar.start), *grammar.rules.items()):
             self._add(name, node)
         nullable = self._without_empty_text(self.graphs, self._counted)
-        _without_left_recursion(self.graphs)
+        _without_left_recursion(self.graphs, builder.limits)
         self._prune(grammar, START in nullable)
         if START in nullable:
             graph = self.graphs[START]
@@ -234,15 +234,10 @@ class RuleSet:
 
     def _prune(self, grammar: ir.Grammar, may_be_empty: bool) -> None:
         """Remove rules without a member and nodes from which no end can be reached."""
-        productive: set[Hashable] = set()
         known = set(self.graphs)
-        changed = True
-        while changed:
-            changed = False
-            for name, graph in self.graphs.items():
-                if name not in productive and graph.start in _alive(graph, productive, known):
-                    productive.add(name)
-                    changed = True
+        productive = _closed(
+            self.graphs, lambda name, found: self.graphs[name].start in _alive(self.graphs[name], found, known)
+        )
         if START not in productive and may_be_empty:
             self.graphs[START] = RuleGraph([[]], 0, {0})
             productive.add(START)
@@ -256,20 +251,31 @@ class RuleSet:
                 del self.graphs[name]
 
 
+def _closed(graphs: dict[Hashable, RuleGraph], holds: Callable[[Hashable, set[Hashable]], bool]) -> set[Hashable]:
+    """Return the least set of rules with `holds(rule, set)`, which may only ask for rules that the rule calls.
+
+    A rule is looked at again only when one that it calls has joined.
+    """
+    callers: dict[Hashable, list[Hashable]] = {}
+    for name, graph in graphs.items():
+        for called in {edge.label for edges in graph.edges for edge in edges if edge.kind == CALL}:
+            callers.setdefault(called, []).append(name)
+    found: set[Hashable] = set()
+    work = list(graphs)
+    while work:
+        name = work.pop()
+        if name not in found and holds(name, found):
+            found.add(name)
+            work.extend(callers.get(name, ()))
+    return found
+
+
 def _nullable_rules(graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -> set[Hashable]:
-    nullable: set[Hashable] = set()
-    changed = True
-    while changed:
-        changed = False
-        for name, graph in graphs.items():
-            if name not in nullable and graph.finals & _reach_empty(graph, nullable):
-                nullable.add(name)
-                changed = True
-        for rule in counted:
-            if rule not in nullable and (rule.minimum == 0 or copy_name(rule) in nullable):
-                nullable.add(rule)
-                changed = True
-    return nullable
+    # A counted repeat has no graph yet: until it does, it stands for its body, or for the empty text.
+    made = dict(graphs)
+    for rule in counted:
+        made[rule] = RuleGraph([[Edge(CALL, copy_name(rule), 1)], []], 0, {1} if rule.minimum else {0, 1})
+    return _closed(made, lambda name, found: bool(made[name].finals & _reach_empty(made[name], found)))
 
 
 def _reach_empty(graph: RuleGraph, nullable: set[Hashable]) -> set[int]:
@@ -313,7 +319,7 @@ def _left_calls(graph: RuleGraph) -> set[Hashable]:
     return {e.label for node in _reach_empty(graph, set()) for e in graph.edges[node] if e.kind == CALL}
 
 
-def _without_left_recursion(graphs: dict[Hashable, RuleGraph]) -> None:
+def _without_left_recursion(graphs: dict[Hashable, RuleGraph], limits: Limits) -> None:
     """Replace the graphs of left-recursive rules by graphs with loops, in place.
 
     In a set C of mutually left-recursive rules, a text of A is a *seed*, some rule's text that begins otherwise, after
@@ -324,8 +330,9 @@ def _without_left_recursion(graphs: dict[Hashable, RuleGraph]) -> None:
         if len(component) == 1 and component[0] not in calls[component[0]]:
             continue
         members = frozenset(component)
-        if len(component) * sum(len(graphs[m].edges) for m in component) > _MAX_GRAPH_NODES:
-            raise LimitExceededError("max_regex_size", _MAX_GRAPH_NODES, "in mutually left-recursive rules")
+        size = len(component) * sum(len(graphs[member].edges) for member in component)
+        if size > _NODES_PER_SIZE * limits.max_regex_size:
+            raise LimitExceededError("max_regex_size", limits.max_regex_size, "in mutually left-recursive rules")
         made = {entry: _climb(graphs, component, members, entry) for entry in component}
         graphs.update(made)
 
