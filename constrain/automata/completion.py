@@ -35,6 +35,8 @@ _WEIGHT = 2
 _MAX_PLANS = 100_000
 _MAX_EXAMINED = 256
 _MAX_ESTIMATED = 1024
+_MAX_TRIED = 1_000_000
+_CERTAIN = 1 << 62
 _MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
@@ -56,7 +58,8 @@ class Completer:
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
         self._plans: dict[int, tuple[int, ...]] = {}
-        self._certain: set[int] = set()
+        self._tried: dict[int, int] = {}  # how many tokens were tried for fewer, by state
+        self._effort = 0  # tokens tried, ever
         grammar = machine.grammar
         # The states of a grammar without rules are those of its terminals.
         self._is_regular = grammar.expand is None and not grammar.rules
@@ -294,13 +297,17 @@ class Completer:
             found = self._remember(state, tuple(split))
         return found
 
-    def fewest(self, state: int) -> tuple[int, ...]:
-        """Return the token ids of a completion, without an end token: the fewest, where the constraint is regular."""
+    def fewest(self, state: int, at_most: int = _MAX_TRIED) -> tuple[int, ...]:
+        """Return the token ids of a completion, without an end token: the fewest, where the constraint is regular.
+
+        Args:
+            at_most: tokens to try; if they do not suffice, the completion is one of the fewest bytes.
+        """
         plan = self.tokens(state)
-        if self._is_regular and len(plan) > 1 and state not in self._certain:
-            plan, certain = fewest_tokens(self._machine, state, plan, self.estimate)
-            if certain:
-                self._certain.add(state)
+        if self._is_regular and len(plan) > 1 and self._tried.get(state, -1) < at_most:
+            plan, tried = fewest_tokens(self._machine, state, plan, self.estimate, at_most)
+            self._effort += tried
+            self._tried[state] = at_most if tried > at_most else _CERTAIN
             self._remember(state, plan)
         return plan
 
@@ -308,7 +315,7 @@ class Completer:
         """Keep a plan, and its rests for the states that it passes, so that following it never gets longer."""
         if len(self._plans) > _MAX_PLANS:
             self._plans.clear()
-            self._certain.clear()
+            self._tried.clear()
         data = np.frombuffer(self._machine.vocabulary.data, dtype=np.uint8)
         offsets = self._machine.vocabulary.offsets
         here = state
@@ -335,7 +342,7 @@ class Completer:
         after = self._machine.successors(state, token_ids)
         states, inverse, counts = np.unique(after, return_inverse=True, return_counts=True)
         good = np.zeros(len(states), dtype=bool)
-        examined, enough = 0, self._work + _MAX_WORK
+        examined, enough, tries = 0, self._work + _MAX_WORK, self._effort + _MAX_TRIED
         for i in np.argsort(-counts, kind="stable")[:_MAX_ESTIMATED].tolist():
             if examined >= _MAX_EXAMINED or self._work > enough:
                 break
@@ -346,6 +353,8 @@ class Completer:
             examined += 1
             accepting = self._machine.is_accepting(int(states[i]))
             good[i] = budget >= 2 and (accepting or len(self.tokens(int(states[i]))) + 1 <= budget - 1)
+            if not good[i] and tries > self._effort:
+                good[i] = len(self.fewest(int(states[i]), tries - self._effort)) + 1 <= budget - 1
         chosen = token_ids[good[inverse]]
         words = np.zeros(len(row) * 32, dtype=np.uint8)
         words[chosen] = 1

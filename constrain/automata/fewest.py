@@ -18,31 +18,30 @@ if TYPE_CHECKING:
 
     from constrain.automata.machine import Machine
 
-MAX_TOKENS = 1_000_000
-"""Tokens tried in one search, about a second; past it the completion that is known stays."""
-
 
 def fewest_tokens(
-    machine: Machine, state: int, known: Sequence[int], least_bytes: Callable[[int], int]
-) -> tuple[tuple[int, ...], bool]:
-    """Return the fewest tokens from `state` to a state where the text may end, and whether that is certain.
+    machine: Machine, state: int, known: Sequence[int], least_bytes: Callable[[int], int], at_most: int
+) -> tuple[tuple[int, ...], int]:
+    """Return the fewest tokens from `state` to a state where the text may end, and how many tokens were tried.
 
     Args:
         known: tokens that lead there.
         least_bytes: of a state, never more than the bytes to the end.
+        at_most: tokens to try (a million take about a second); if they do not suffice, `known` comes back, and a
+            number above `at_most`.
     """
     longest = machine.lexicon.tokens.max_depth
     came: dict[int, tuple[int, int]] = {state: (-1, state)}
-    level, left = [state], MAX_TOKENS
+    level, tried = [state], 0
     # With `depth` tokens taken, a way that is shorter than `known` has at most this many more.
     for depth in range(len(known) - 1):
         more = len(known) - 1 - depth
         following: list[int] = []
         for here in level:
             token_ids = _allowed(machine, here)
-            left -= len(token_ids)
-            if left < 0:
-                return tuple(known), False
+            tried += len(token_ids)
+            if tried > at_most:
+                return tuple(known), tried
             after = machine.successors(here, token_ids)
             states, first = np.unique(after, return_index=True)
             for found, at in zip(states.tolist(), first.tolist(), strict=True):
@@ -50,11 +49,11 @@ def fewest_tokens(
                     continue
                 came[found] = (int(token_ids[at]), here)
                 if machine.is_accepting(found):
-                    return _way(came, found), True
+                    return _way(came, found), tried
                 if more > 1 and least_bytes(found) <= (more - 1) * longest:
                     following.append(found)
         level = following
-    return tuple(known), True
+    return tuple(known), tried
 
 
 def _allowed(machine: Machine, state: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
