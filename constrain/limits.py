@@ -18,6 +18,7 @@ class Limits:
         max_regex_size: nodes of one regular expression after expansion.
         max_repeat: largest bound in `{m,n}`, `maxLength`, `maxItems`.
         max_count_sets: counts that may be alive at once in an ambiguous bounded repeat.
+        max_readings: ways to read the text so far that may be alive at once (pairs of terminal and parser state).
         max_schema_nodes: subschemas reached from one schema, references followed.
         max_emptiness_steps: states searched to decide whether an intersection or complement is empty.
         max_literals: strings in one `choice` or `enum`.
@@ -31,6 +32,7 @@ class Limits:
     max_regex_size: int = 200_000
     max_repeat: int = 1_000_000
     max_count_sets: int = 2_000
+    max_readings: int = 512
     max_schema_nodes: int = 100_000
     max_emptiness_steps: int = 200_000
     max_literals: int = 2_000_000

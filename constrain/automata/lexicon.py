@@ -92,7 +92,7 @@ class Lexicon:
         self.rows = np.zeros((4, self.words), dtype=np.int32)
         self.num_rows = 0
         self.num_exits = 0
-        self.workspaces: list[Any] = []  # scratch arrays of kernels, reused; see machine.Workspace
+        self.workspaces: dict[int, list[Any]] = {}  # scratch arrays of kernels, reused; see machine.Workspace
         self._expressions: list[int] = [NOTHING, EPSILON]
         self._state_of: dict[int, int] = {NOTHING: 0, EPSILON: LEX_END}
         self._literal_at: dict[bytes, int] = {}

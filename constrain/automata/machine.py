@@ -52,8 +52,9 @@ _NO_OUT = np.zeros((1, 1), dtype=np.int32)
 class Workspace:
     """Scratch arrays of one running kernel call."""
 
-    def __init__(self, depth: int) -> None:
-        self.arena = Arena({"walk": (depth + 3) * kernel.FRAME, "scratch": 5 * 4096})
+    def __init__(self, depth: int, pairs: int) -> None:
+        self.arena = Arena({"walk": (depth + 3) * (2 + 2 * pairs) + _FILL_AT_ONCE, "scratch": 5 * 4096})
+        self.arena.array[at.H_PAIRS] = pairs
 
 
 class Machine:
@@ -234,8 +235,9 @@ class Machine:
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        free = self.lexicon.workspaces
-        workspace = free.pop() if free else Workspace(self.lexicon.tokens.max_depth)
+        pairs = self.limits.max_readings
+        free = self.lexicon.workspaces.setdefault(pairs, [])
+        workspace = free.pop() if free else Workspace(self.lexicon.tokens.max_depth, pairs)
         try:
             yield workspace
         finally:
@@ -274,7 +276,7 @@ class Machine:
         elif code == at.GROW_SCRATCH:
             workspace.arena.reserve("scratch", 2 * workspace.arena.capacity("scratch") + 10 * argument)
         else:
-            raise LimitExceededError("max_count_sets", kernel.PAIRS, "readings alive at once in one state")
+            raise LimitExceededError("max_readings", self.limits.max_readings, "in one state")
         if self.memory > self.limits.max_memory:
             raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
         self._refresh()

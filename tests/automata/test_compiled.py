@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from oracles import samples
 
 import constrain
+from constrain import ir
 from constrain.errors import LimitExceededError
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
@@ -143,3 +144,14 @@ def test_a_longer_text_may_need_fewer_tokens():
     vocabulary = Vocabulary.from_tokens([*tokens, b"h", b"e", b"l", b"o"], eos_token_ids=[4])
     compiled = constrain.compile(constrain.choice(["abc", "hello"]), vocabulary)
     assert compiled.completion(compiled.start) == [3, 4]
+
+
+def test_readings_alive_at_once():
+    # Each of the ten alternatives reads the same text with an automaton of its own.
+    rules = {f"r{i}": ir.Repeat(ir.Lexeme(ir.Repeat(ir.Literal(b"a"), i + 1, None)), 1, None) for i in range(10)}
+    rules["start"] = ir.alt([ir.Ref(name) for name in rules])
+    grammar = ir.Grammar(ir.Ref("start"), rules)
+    assert constrain.compile(grammar, BYTES).accepts(b"a" * 50)
+    few = constrain.compile(grammar, BYTES, limits=Limits(max_readings=4))
+    with pytest.raises(LimitExceededError, match="max_readings=4"):
+        few.accepts(b"a" * 50)

@@ -65,6 +65,7 @@ from constrain.kernels.machine.layout import (
     H_LENGTH,
     H_NUM_ROWS,
     H_OBJECTS,
+    H_PAIRS,
     H_POOL,
     H_RESUME,
     H_UNSURE,
@@ -115,9 +116,6 @@ KEY_BASE = int64(1 << 28)
 ACCEPTS = int64(1)
 CONTINUES = int64(2)
 NEW_ELEMENT = int64(2 * NEW_TEXT + 1)
-# A frame of WALK: [count, entered kernel, (lexer state, kernel) * PAIRS].
-PAIRS = int64(512)
-FRAME = int64(2 + 2 * PAIRS)
 # Regions of SCRATCH, each a fifth of it.
 ITEMS, TERMS, CALLS, BUILD, SMALL = (int64(i) for i in range(5))
 ZERO, ONE = int64(0), int64(1)
@@ -903,7 +901,7 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
         if not flags & CONTINUES:
             return 0
     count = np.int64(W[walk + at])
-    if count >= PAIRS:
+    if count >= W[H_PAIRS]:
         return _need(mp, wp, lp, vp, GROW_WALK, ZERO)
     W[walk + at + 2 + 2 * count] = state
     W[walk + at + 3 + 2 * count] = kernel
@@ -918,7 +916,8 @@ def _step_body(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target:
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
-    at, to = source * FRAME, target * FRAME
+    frame = 2 + 2 * np.int64(W[H_PAIRS])
+    at, to = source * frame, target * frame
     W[walk + to] = 0
     W[walk + to + 1] = 0
     entered = np.int64(W[walk + at + 1])
@@ -978,7 +977,7 @@ def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
     walk = np.int64(W[AT_WALK])
     base = state * OBJECT_WIDTH
     at, length = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
-    to = frame * FRAME
+    to = frame * (2 + 2 * np.int64(W[H_PAIRS]))
     W[walk + to + 1] = 0
     count = ZERO
     for i in range(at, at + length, 2):
@@ -999,7 +998,7 @@ def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
     walk = np.int64(W[AT_WALK])
     room = np.int64(W[CAP_SCRATCH]) // 5
     start = BUILD * room
-    at = frame * FRAME
+    at = frame * (2 + 2 * np.int64(W[H_PAIRS]))
     length = ZERO
     if 2 * np.int64(W[walk + at]) + 2 > room:
         return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(2))

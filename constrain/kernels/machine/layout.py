@@ -50,7 +50,7 @@ AT_EDGES = int64(26)
 CAP_EDGES = int64(27)
 
 # Sections of `workspace`.
-# configurations by depth: [count, entered kernel, (lexer state, kernel) * capacity]
+# configurations by depth: [count, entered kernel, (lexer state, kernel) * H_PAIRS]
 AT_WALK = int64(0)
 CAP_WALK = int64(1)
 # five regions: items, terminals, calls, kernel being built, small things; last, so that growing it moves nothing else
@@ -94,6 +94,9 @@ H_RESUME = int64(8)  # where the inside walk stopped
 H_EXIT_COUNT = int64(9)
 
 H_NUM_ROWS = int64(10)  # rows of the inside rows at hand
+
+# In the header of `workspace`.
+H_PAIRS = int64(30)  # pairs that a configuration may have
 
 # In the header of `tokens`.
 H_WORDS = int64(30)  # words of a mask
