@@ -139,9 +139,7 @@ class CompiledGrammar:
     def _row(self, state: int) -> Array:
         """Return the cached mask of a state, end tokens included."""
         row = self._rows.get(state)
-        if row is None:
-            row = self._new_rows([state])[0]
-        return row
+        return self._new_rows([state])[0] if row is None else row
 
     def _new_rows(self, states: Sequence[int]) -> Array:
         """Compute the masks of states of one machine in one call, and keep them."""
@@ -313,7 +311,7 @@ class CompiledGrammar:
             row |= self._eos_row
         if state > TERMINATED and budget >= 2:
             plan = self.completion(state)
-            if len(plan) <= budget and plan[0] not in self._eos:
+            if len(plan) <= budget and plan[0] >= 0 and plan[0] not in self._eos:
                 _set_bit(row, plan[0])
             machine, here = self._locate(state)
             machine.completer.allow(here, budget, self._row(state) & ~self._eos_row, row)
@@ -363,9 +361,7 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
         missing = _missing(grammar, vocabulary, limits)
         if missing is None:
             raise
-        raise EmptyLanguageError(
-            grammar.name, f"the vocabulary {vocabulary.name or ''} has no tokens for {missing}, which it needs"
-        ) from error
+        raise EmptyLanguageError(grammar.name, f"the vocabulary has no tokens for {missing}, which it needs") from error
 
 
 def _missing(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> str | None:

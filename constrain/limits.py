@@ -11,8 +11,9 @@ class Limits:
 
     Attributes:
         max_states: interned objects (parser sets, configurations, key sets) of one compiled grammar.
-        max_lexer_states: deterministic lexer states of one compiled grammar's own terminals.
-        max_memory: bytes of tables of one compiled grammar.
+        max_lexer_states: deterministic states of the terminals of all grammars on one vocabulary; at half of it new
+            grammars begin new tables.
+        max_memory: bytes of tables of one compiled grammar, and of the terminals of one vocabulary.
         max_compile_seconds: wall time from `compile` to a usable object.
         max_nesting: depth of a schema, pattern or grammar text.
         max_regex_size: nodes of one regular expression after expansion.
@@ -25,7 +26,7 @@ class Limits:
     """
 
     max_states: int = 4_000_000
-    max_lexer_states: int = 200_000
+    max_lexer_states: int = 400_000
     max_memory: int = 2 << 30
     max_compile_seconds: float = 30.0
     max_nesting: int = 10_000

@@ -49,7 +49,6 @@ CONTINUES = 2
 FLAGS, ROW, EXITS, NUM_EXITS, FIRST = range(5)
 _UNKNOWN = -1
 STATE_WIDTH = int(_STATE_WIDTH)
-_MAX_STATES_OF_ONE_LEXICON = 1 << 17
 
 
 class Lexicon:
@@ -114,7 +113,7 @@ class Lexicon:
     def is_full(self) -> bool:
         """Whether new grammars should start another lexicon."""
         return (
-            self.num_states > _MAX_STATES_OF_ONE_LEXICON
+            2 * self.num_states > self.limits.max_lexer_states
             or self.num_literals > LITERAL // 2
             or 2 * self.memory > self.limits.max_memory
         )
@@ -263,7 +262,7 @@ class Lexicon:
 
     def _new_state(self, expression: int) -> int:
         state = self.num_states
-        if state >= min(self.limits.max_lexer_states + _MAX_STATES_OF_ONE_LEXICON, LITERAL):
+        if state >= min(self.limits.max_lexer_states, LITERAL):
             raise LimitExceededError("max_lexer_states", self.limits.max_lexer_states, "in the lexer")
         if state == len(self.delta):
             more = len(self.delta)
@@ -337,19 +336,23 @@ def _members(mask: int) -> npt.NDArray[np.intp]:
     return found
 
 
-_lexicons: OrderedDict[str, Lexicon] = OrderedDict()
+_OF_LEXERS = ("max_lexer_states", "max_memory", "max_repeat", "max_count_sets", "max_emptiness_steps", "max_literals")
+_lexicons: OrderedDict[tuple[object, ...], Lexicon] = OrderedDict()
 _lexicons_lock = threading.Lock()
 _MAX_LEXICONS = 8
 
 
-def lexicon_for(vocabulary: Vocabulary) -> Lexicon:
-    """Return the current lexicon of a vocabulary; a full one is replaced and lives on with its grammars."""
+def lexicon_for(vocabulary: Vocabulary, limits: Limits = DEFAULT_LIMITS) -> Lexicon:
+    """Return the current lexicon of a vocabulary under some limits.
+
+    One that is getting full is replaced, and lives on with its grammars.
+    """
+    key = (vocabulary.fingerprint, *(getattr(limits, name) for name in _OF_LEXERS))
     with _lexicons_lock:
-        found = _lexicons.get(vocabulary.fingerprint)
+        found = _lexicons.get(key)
         if found is None or found.is_full:
-            found = Lexicon(vocabulary)
-            _lexicons[vocabulary.fingerprint] = found
+            found = _lexicons[key] = Lexicon(vocabulary, limits)
             if len(_lexicons) > _MAX_LEXICONS:
                 _lexicons.popitem(last=False)
-        _lexicons.move_to_end(vocabulary.fingerprint)
+        _lexicons.move_to_end(key)
         return found

@@ -70,7 +70,7 @@ class Machine:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.limits = limits
-        self.lexicon: Lexicon = lexicon_for(vocabulary)
+        self.lexicon: Lexicon = lexicon_for(vocabulary, limits)
         self._lock = threading.RLock()
         self._arena = Arena(
             {"graph": 1024, "rules": 64, "objects": 256 * at.OBJECT_WIDTH, "pool": 2048, "hash": 1024, "edges": 512},

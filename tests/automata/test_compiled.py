@@ -155,3 +155,9 @@ def test_readings_alive_at_once():
     few = constrain.compile(grammar, BYTES, limits=Limits(max_readings=4))
     with pytest.raises(LimitExceededError, match="max_readings=4"):
         few.accepts(b"a" * 50)
+
+
+def test_budgets_without_an_end_token():
+    vocabulary = Vocabulary.from_tokens([bytes((byte,)) for byte in range(64)])
+    compiled = constrain.compile(constrain.regex("\x00*"), vocabulary)
+    assert compiled.allowed_within(compiled.start, 3).tolist() == compiled.bitmask(compiled.start).tolist() == [1, 0]
