@@ -19,7 +19,7 @@ def warm(progress: Progress | None = None) -> None:
     Args:
         progress: called as (steps done, steps, what comes next). Without it a line goes to stderr, if it takes
             more than a second.
-    Cost: about 20 s the first time on a machine, then 0.1 s in each process (loading numba's cache).
+    Cost: about 15 s the first time on a machine, then 0.1 s in each process (loading numba's cache).
     """
     global _done  # noqa: PLW0603  one flag for the process
     with _lock:
@@ -33,7 +33,7 @@ def warm(progress: Progress | None = None) -> None:
                 progress(i, len(steps), what)
             elif not told and time.perf_counter() - began > 1.0:
                 told = True
-                sys.stderr.write("constrain: compiling kernels, once on this machine (about 20 s) ...\n")
+                sys.stderr.write("constrain: compiling kernels, once on this machine (about 15 s) ...\n")
             run()
         if progress is not None:
             progress(len(steps), len(steps), "done")
