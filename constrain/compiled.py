@@ -139,20 +139,30 @@ class CompiledGrammar:
     def _row(self, state: int) -> Array:
         """Return the cached mask of a state, end tokens included."""
         row = self._rows.get(state)
-        return self._new_rows([state])[0] if row is None else row
+        if row is None:
+            machine, here = self._locate(state)
+            rows = np.empty((1, self._words), dtype=np.int32)
+            machine.fill((here,), rows)
+            rows.flags.writeable = False
+            row = rows[0]
+            self._keep(state, row)
+        return row
+
+    def _keep(self, state: int, row: Array) -> None:
+        with self._lock:
+            self._rows[state] = row
+            if len(self._rows) > self._max_rows:
+                self._rows.popitem(last=False)
 
     def _new_rows(self, states: Sequence[int]) -> Array:
         """Compute the masks of states of one machine in one call, and keep them."""
         machine = self._locate(states[0])[0]
-        rows = np.zeros((len(states), self._words), dtype=np.int32)
+        rows = np.empty((len(states), self._words), dtype=np.int32)
         machine.fill([state & _STATE for state in states], rows)
-        rows.flags.writeable = False
-        with self._lock:
-            for state, row in zip(states, rows, strict=True):
-                # A copy, where a row would keep the whole batch alive.
-                self._rows[state] = row if len(states) == 1 else row.copy()
-                if len(self._rows) > self._max_rows:
-                    self._rows.popitem(last=False)
+        for state, row in zip(states, rows, strict=True):
+            kept = row.copy()  # a view would keep the whole batch alive
+            kept.flags.writeable = False
+            self._keep(state, kept)
         return rows
 
     def bitmask(self, state: int) -> Array:

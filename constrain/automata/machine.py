@@ -43,6 +43,7 @@ _OPERATIONS = {
     ir.INSERT: at.OP_INSERT,
 }
 _EXPAND_AHEAD = 64
+_NEED = int(kernel.NEED)
 _FILL_AT_ONCE = 256
 # Numba compiles read-only arrays separately, and what np.frombuffer makes of bytes is read-only.
 _NO_DATA = np.frombuffer(b"", dtype=np.uint8)
@@ -72,6 +73,7 @@ class Machine:
         self.limits = limits
         self.lexicon: Lexicon = lexicon_for(vocabulary, limits)
         self._lock = threading.RLock()
+        self._free: list[Workspace] = self.lexicon.workspaces.setdefault(limits.max_readings, [])
         self._arena = Arena(
             {"graph": 1024, "rules": 64, "objects": 256 * at.OBJECT_WIDTH, "pool": 2048, "hash": 1024, "edges": 512},
             first=at.AT_GRAPH,
@@ -224,32 +226,36 @@ class Machine:
             self.delta = self.lexicon.delta
             self.rows = self.lexicon.rows
 
-    def _tables(self, workspace: Workspace) -> tuple[Array, ...]:
-        """Return the arrays that kernels take, in the order of `layout`."""
-        return self._arena.array, workspace.arena.array, self._lexicon_array, self.lexicon.token_array
-
     def call(self, op: int, a: int = 0, b: int = 0, c: int = 0, *, data: Bytes = _NO_DATA, out: Array = _NO_OUT) -> int:
         """Run an operation of the kernel until it has what it needs, and return its result."""
-        with self._lock, self._workspace() as workspace:
-            return self._run(workspace, op, a, b, c, data, out)
+        with self._lock:
+            workspace = self._take_workspace()
+            try:
+                return self._run(workspace, op, a, b, c, data, out)
+            finally:
+                self._free.append(workspace)
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        pairs = self.limits.max_readings
-        free = self.lexicon.workspaces.setdefault(pairs, [])
-        workspace = free.pop() if free else Workspace(self.lexicon.tokens.max_depth, pairs)
+        workspace = self._take_workspace()
         try:
             yield workspace
         finally:
-            free.append(workspace)
+            self._free.append(workspace)
+
+    def _take_workspace(self) -> Workspace:
+        try:
+            return self._free.pop()  # shared with other machines, so another thread may take the last one
+        except IndexError:
+            return Workspace(self.lexicon.tokens.max_depth, self.limits.max_readings)
 
     def _run(self, workspace: Workspace, op: int, a: int, b: int, c: int, data: Bytes, out: Array) -> int:
-        blob = self.lexicon.blob
+        run, tokens, blob = kernel.run, self.lexicon.token_array, self.lexicon.blob
         while True:
-            tables = self._tables(workspace)
-            result = int(kernel.run(*tables, self.delta, self.rows, out, blob, data, op, a, b, c))
-            if result != kernel.NEED:
-                return result
+            grammar, scratch, lexicon = self._arena.array, workspace.arena.array, self._lexicon_array
+            result: int = run(grammar, scratch, lexicon, tokens, self.delta, self.rows, out, blob, data, op, a, b, c)
+            if result != _NEED:
+                return int(result)
             self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
 
     def _intern(self, tag: int, *content: int) -> int:
@@ -339,14 +345,14 @@ class Machine:
         State 0 (DEAD) allows nothing, state 1 (TERMINATED) end tokens only.
         """
         with self._lock, self._workspace() as workspace:
-            # The far end of the walk's frames is free: masks use as many as the longest token has bytes.
+            array = workspace.arena.array
+            # The end of the walk is left free for them.
+            where = int(array[at.AT_WALK]) + int(array[at.CAP_WALK]) - _FILL_AT_ONCE
             for first in range(0, len(states), _FILL_AT_ONCE):
                 part = states[first : first + _FILL_AT_ONCE]
-                walk = workspace.arena["walk"]
-                walk[-_FILL_AT_ONCE : len(walk) - _FILL_AT_ONCE + len(part)] = part
-                where = int(workspace.arena.array[at.AT_WALK]) + len(walk) - _FILL_AT_ONCE
+                workspace.arena.array[where : where + len(part)] = part
                 self._header[at.H_RESUME] = 0
-                self._run(workspace, kernel.FILL, len(part), where, 0, _NO_DATA, out[first : first + len(part)])
+                self._run(workspace, kernel.FILL, len(part), where, 0, _NO_DATA, out[first:] if first else out)
 
     def next_bytes(self, state: int) -> npt.NDArray[np.uint8]:
         """Return uint8[256]: 1 for each byte that may come next."""
