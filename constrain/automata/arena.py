@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.kernels.machine.layout import H_LENGTH, HEADER_SIZE
+from constrain.kernels.machine.layout import H_LENGTH, H_PAIRS, HEADER_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
+
+FREE = 256
+"""Ints at the end of a workspace's walk that callers may use."""
 
 
 class Arena:
@@ -66,3 +69,11 @@ class Arena:
     def nbytes(self) -> int:
         """Return the size in bytes."""
         return self.array.nbytes
+
+
+class Workspace:
+    """Scratch arrays of one running kernel call: configurations by depth, and five regions for sets being built."""
+
+    def __init__(self, depth: int, pairs: int) -> None:
+        self.arena = Arena({"walk": (depth + 3) * (2 + 2 * pairs) + FREE, "scratch": 5 * 4096})
+        self.arena.array[H_PAIRS] = pairs

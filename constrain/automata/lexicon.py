@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from constrain import ir
-from constrain.automata.arena import Arena
+from constrain.automata.arena import Arena, Workspace
 from constrain.automata.byte_trie import trie_nodes
 from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
 from constrain.automata.token_trie import token_trie
@@ -91,7 +91,7 @@ class Lexicon:
         self.rows = np.zeros((4, self.words), dtype=np.int32)
         self.num_rows = 0
         self.num_exits = 0
-        self.workspaces: dict[int, list[Any]] = {}  # scratch arrays of kernels, reused; see machine.Workspace
+        self.workspaces: dict[int, list[Workspace]] = {}  # of kernels, reused, by their size
         self._expressions: list[int] = [NOTHING, EPSILON]
         self._state_of: dict[int, int] = {NOTHING: 0, EPSILON: LEX_END}
         self._literal_at: dict[bytes, int] = {}

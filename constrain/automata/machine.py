@@ -7,7 +7,6 @@ them, and grows what is too small. A kernel that needs something returns NEED, a
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,7 +16,8 @@ import numpy as np
 
 from constrain import ir
 from constrain.automata import graph as graphs
-from constrain.automata.arena import Arena
+from constrain.automata.arena import FREE, Arena, Workspace
+from constrain.automata.contents import Contents
 from constrain.automata.lexicon import Lexicon, lexicon_for
 from constrain.errors import LimitExceededError
 from constrain.kernels.machine import cpu_numba as kernel
@@ -44,21 +44,12 @@ _OPERATIONS = {
 }
 _EXPAND_AHEAD = 64
 _NEED = int(kernel.NEED)
-_FILL_AT_ONCE = 256
 # Numba compiles read-only arrays separately, and what np.frombuffer makes of bytes is read-only.
 _NO_DATA = np.frombuffer(b"", dtype=np.uint8)
 _NO_OUT = np.zeros((1, 1), dtype=np.int32)
 
 
-class Workspace:
-    """Scratch arrays of one running kernel call."""
-
-    def __init__(self, depth: int, pairs: int) -> None:
-        self.arena = Arena({"walk": (depth + 3) * (2 + 2 * pairs) + _FILL_AT_ONCE, "scratch": 5 * 4096})
-        self.arena.array[at.H_PAIRS] = pairs
-
-
-class Machine:
+class Machine(Contents):
     """The lazy automaton of a grammar over a vocabulary. Safe to use from several threads.
 
     Attributes:
@@ -347,9 +338,9 @@ class Machine:
         with self._lock, self._workspace() as workspace:
             array = workspace.arena.array
             # The end of the walk is left free for them.
-            where = int(array[at.AT_WALK]) + int(array[at.CAP_WALK]) - _FILL_AT_ONCE
-            for first in range(0, len(states), _FILL_AT_ONCE):
-                part = states[first : first + _FILL_AT_ONCE]
+            where = int(array[at.AT_WALK]) + int(array[at.CAP_WALK]) - FREE
+            for first in range(0, len(states), FREE):
+                part = states[first : first + FREE]
                 workspace.arena.array[where : where + len(part)] = part
                 self._header[at.H_RESUME] = 0
                 self._run(workspace, kernel.FILL, len(part), where, 0, _NO_DATA, out[first:] if first else out)
@@ -368,34 +359,6 @@ class Machine:
         """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
         return int(self._header[at.H_VISITED])
 
-    # What completions need to know
-
-    def content(self, identity: int) -> Array:
-        """Return the content of an object (a copy)."""
-        with self._lock:
-            base = identity * int(at.OBJECT_WIDTH)
-            objects = self._arena["objects"]
-            first, length = int(objects[base + at.O_OFFSET]), int(objects[base + at.O_LENGTH])
-            return self._arena["pool"][first : first + length].copy()
-
-    def key_parts(self, identity: int) -> tuple[int, int, int]:
-        """Return (expression state, text, escape) of a key being read."""
-        inner, text, escape = self.content(identity).tolist()
-        return inner, text, escape
-
-    def has_mark(self, registers: int, mark: int) -> bool:
-        """Return whether a mark is in the set of some registers."""
-        tree = int(self.content(registers)[0]) if registers else 0
-        while tree:
-            parts = self.content(tree).tolist()
-            if len(parts) == 1:
-                return bool(parts[0] == 2 * mark)
-            prefix, bit, left, right = parts
-            if (2 * mark) & (bit - 1) != prefix:
-                return False
-            tree = right if 2 * mark & bit else left
-        return False
-
     def first_lexers(self, identity: int) -> list[int]:
         """Return the lexer states that begin when a kernel is entered."""
         with self._lock:
@@ -406,15 +369,8 @@ class Machine:
             lexers: list[int] = self._arena["edges"][first : first + 2 * count : 2].tolist()
             return lexers
 
-    def block(self, node: int) -> int:
-        """Return a number for the rule that a graph node belongs to."""
-        return bisect_right(self._blocks, node)
-
-    def rule_start(self, rule: int) -> int:
-        """Return the start node of a rule by its index."""
-        return int(self._arena["rules"][rule])
-
-    def _expand_all(self) -> None:
+    def expand_all(self) -> None:
+        """Expand every rule that can be reached."""
         rule = 0
         while rule < len(self._rule_names):
             if rule >= self.limits.max_schema_nodes:
@@ -423,30 +379,6 @@ class Machine:
                 self._expand_rule(rule)
             rule += 1
         self._refresh()
-
-    def all_edges(self) -> list[tuple[int, int, int, int, int]]:
-        """Return (source node, kind, a, b, target node) of every edge of every rule, all rules expanded."""
-        with self._lock:
-            self._expand_all()
-            values = self._arena["graph"][: self._graph_top].tolist()
-        out = []
-        node = 0
-        while node < len(values):
-            count = values[node + 1]
-            for i in range(node + 2, node + 2 + 4 * count, 4):
-                out.append((node, *values[i : i + 4]))
-            node += 2 + 4 * count
-        return out
-
-    def final_nodes(self) -> list[int]:
-        """Return the graph nodes at which a rule may end."""
-        values = self._arena["graph"][: self._graph_top].tolist()
-        out, node = [], 0
-        while node < len(values):
-            if values[node]:
-                out.append(node)
-            node += 2 + 4 * values[node + 1]
-        return out
 
     def successors(self, state: int, token_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """Return the state after each of some tokens (cost: about 0.5 us a byte)."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from constrain.automata.byte_sets import Row, joined, split, split_by_byte
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -24,8 +25,6 @@ UNBOUNDED = -1
 ALL_BYTES = (1 << 256) - 1
 _LEAF = 0
 _MANY_PARTS = 48
-
-Row = tuple[tuple[int, int], ...]
 
 
 class RegexTable:
@@ -258,11 +257,11 @@ class RegexTable:
         if kind == CONCAT:
             head, tail = args
             first = [(mask, self.concat(target, tail)) for mask, target in self._rows[head]]
-            return self._union([first, self._rows[tail]]) if self.nullable[head] else _joined(first)
+            return self._union([first, self._rows[tail]]) if self.nullable[head] else joined(first)
         if kind == REPEAT:
             body, low, high = args
             rest = self.repeat(body, max(low - 1, 0), UNBOUNDED if high == UNBOUNDED else high - 1)
-            return _joined((mask, self.concat(target, rest)) for mask, target in self._rows[body])
+            return joined((mask, self.concat(target, rest)) for mask, target in self._rows[body])
         if kind == ALTERNATE:
             return self._union([self._rows[part] for part in args])
         if kind == INTERSECT:
@@ -272,15 +271,15 @@ class RegexTable:
         for mask, _ in inner:
             rest &= ~mask
         outer = [(mask, self.complement(target)) for mask, target in inner]
-        return _joined([*outer, (rest, self.everything)])
+        return joined([*outer, (rest, self.everything)])
 
     def _union(self, rows: Iterable[Iterable[tuple[int, int]]]) -> Row:
         entries = [entry for row in rows for entry in row]
         if len(entries) > _MANY_PARTS:
-            parts = _split_by_byte(entries)
+            parts = split_by_byte(entries)
         else:
-            parts = _split(entries)
-        return _joined((mask, targets[0] if len(targets) == 1 else self.alternate(targets)) for mask, targets in parts)
+            parts = split(entries)
+        return joined((mask, targets[0] if len(targets) == 1 else self.alternate(targets)) for mask, targets in parts)
 
     def _intersection(self, rows: list[Row]) -> Row:
         parts: list[tuple[int, tuple[int, ...]]] = [(mask, (target,)) for mask, target in rows[0]]
@@ -288,7 +287,7 @@ class RegexTable:
             parts = [
                 (mask & other, (*targets, target)) for mask, targets in parts for other, target in row if mask & other
             ]
-        return _joined((mask, self.intersect(targets)) for mask, targets in parts)
+        return joined((mask, self.intersect(targets)) for mask, targets in parts)
 
     def least_length(self, root: int) -> int:
         """Return the length of a shortest text; below intersections and complements only a lower bound."""
@@ -356,47 +355,3 @@ class RegexTable:
             if parents[state] == state:
                 return
             state = parents[state]
-
-
-def _joined(entries: Iterable[tuple[int, int]]) -> Row:
-    """Unite the byte sets of equal targets and drop what leads nowhere."""
-    masks: dict[int, int] = {}
-    for mask, target in entries:
-        if target != NOTHING and mask:
-            masks[target] = masks.get(target, 0) | mask
-    return tuple((mask, target) for target, mask in masks.items())
-
-
-def _split(entries: list[tuple[int, int]]) -> list[tuple[int, tuple[int, ...]]]:
-    """Cut overlapping byte sets into disjoint ones, each with all its targets; good for few entries."""
-    parts: list[tuple[int, tuple[int, ...]]] = []
-    for mask, target in entries:
-        cut: list[tuple[int, tuple[int, ...]]] = []
-        rest = mask
-        for other, targets in parts:
-            both = other & rest
-            if both:
-                cut.append((both, (*targets, target)))
-                rest &= ~both
-                other &= ~both
-            if other:
-                cut.append((other, targets))
-        if rest:
-            cut.append((rest, (target,)))
-        parts = cut
-    return parts
-
-
-def _split_by_byte(entries: list[tuple[int, int]]) -> list[tuple[int, tuple[int, ...]]]:
-    """Do what `_split` does, byte by byte; good for many entries."""
-    targets_of: dict[int, list[int]] = {}
-    for mask, target in entries:
-        while mask:
-            low = mask & -mask
-            targets_of.setdefault(low, []).append(target)
-            mask ^= low
-    parts: dict[tuple[int, ...], int] = {}
-    for bit, targets in targets_of.items():
-        key = tuple(targets)
-        parts[key] = parts.get(key, 0) | bit
-    return [(mask, targets) for targets, mask in parts.items()]

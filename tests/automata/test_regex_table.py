@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constrain.automata import byte_sets
 from constrain.automata import regex as tables
 from constrain.automata.regex import ALL_BYTES, EPSILON, NOTHING, UNBOUNDED, RegexTable
 from constrain.errors import LimitExceededError
@@ -161,7 +162,7 @@ def test_both_ways_to_split_agree(entries):
                     found[bit] = sorted(targets)
         return found
 
-    assert by_bit(tables._split(entries)) == by_bit(tables._split_by_byte(entries))
+    assert by_bit(byte_sets.split(entries)) == by_bit(byte_sets.split_by_byte(entries))
 
 
 def test_many_parts_are_split_by_byte():

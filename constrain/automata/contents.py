@@ -1,0 +1,88 @@
+"""Reading the tables of a machine from Python: what objects hold, and the graphs of rules."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from constrain.kernels.machine import layout as at
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from constrain.automata.arena import Arena
+
+    Array = npt.NDArray[np.int32]
+
+
+class Contents:
+    """The part of a machine that only looks; completions and descriptions use it."""
+
+    _arena: Arena
+    _lock: threading.RLock
+    _blocks: list[int]
+    _graph_top: int
+
+    def content(self, identity: int) -> Array:
+        """Return the content of an object (a copy)."""
+        with self._lock:
+            base = identity * int(at.OBJECT_WIDTH)
+            objects = self._arena["objects"]
+            first, length = int(objects[base + at.O_OFFSET]), int(objects[base + at.O_LENGTH])
+            return self._arena["pool"][first : first + length].copy()
+
+    def key_parts(self, identity: int) -> tuple[int, int, int]:
+        """Return (expression state, text, escape) of a key being read."""
+        inner, text, escape = self.content(identity).tolist()
+        return inner, text, escape
+
+    def has_mark(self, registers: int, mark: int) -> bool:
+        """Return whether a mark is in the set of some registers."""
+        tree = int(self.content(registers)[0]) if registers else 0
+        while tree:
+            parts = self.content(tree).tolist()
+            if len(parts) == 1:
+                return bool(parts[0] == 2 * mark)
+            prefix, bit, left, right = parts
+            if (2 * mark) & (bit - 1) != prefix:
+                return False
+            tree = right if 2 * mark & bit else left
+        return False
+
+    def block(self, node: int) -> int:
+        """Return a number for the rule that a graph node belongs to."""
+        return bisect_right(self._blocks, node)
+
+    def rule_start(self, rule: int) -> int:
+        """Return the start node of a rule by its index."""
+        return int(self._arena["rules"][rule])
+
+    def final_nodes(self) -> list[int]:
+        """Return the graph nodes at which a rule may end."""
+        values = self._arena["graph"][: self._graph_top].tolist()
+        out, node = [], 0
+        while node < len(values):
+            if values[node]:
+                out.append(node)
+            node += 2 + 4 * values[node + 1]
+        return out
+
+    def all_edges(self) -> list[tuple[int, int, int, int, int]]:
+        """Return (source node, kind, a, b, target node) of every edge of every rule, all rules expanded."""
+        with self._lock:
+            self.expand_all()
+            values = self._arena["graph"][: self._graph_top].tolist()
+        out = []
+        node = 0
+        while node < len(values):
+            count = values[node + 1]
+            for i in range(node + 2, node + 2 + 4 * count, 4):
+                out.append((node, *values[i : i + 4]))
+            node += 2 + 4 * count
+        return out
+
+    def expand_all(self) -> None:
+        """Expand every rule that can be reached; the machine knows how."""
+        raise NotImplementedError
