@@ -56,12 +56,13 @@ class Arena:
         """Return the length of a section."""
         return int(self.array[self._first + 2 * self._names.index(name) + 1])
 
-    def reserve(self, name: str, needed: int) -> bool:
-        """Make a section at least `needed` ints long, doubling it; return whether it grew."""
+    def reserve(self, name: str, needed: int, at_most: int | None = None) -> bool:
+        """Make a section at least `needed` ints long, doubling it, but not past `at_most`; return whether it grew."""
         if needed <= self.capacity(name):
             return False
         capacities = {other: self.capacity(other) for other in self._names}
-        capacities[name] = max(needed, 2 * capacities[name])
+        doubled = 2 * capacities[name] if at_most is None else min(2 * capacities[name], at_most)
+        capacities[name] = max(needed, doubled)
         self._place(capacities)
         return True
 

@@ -282,7 +282,8 @@ class Machine(Contents):
         if self._header[at.H_OBJECTS] >= self.limits.max_states:
             raise LimitExceededError("max_states", self.limits.max_states, "in the compiled grammar")
         arena = self._arena
-        arena.reserve("objects", 2 * arena.capacity("objects"))
+        width = int(at.OBJECT_WIDTH)
+        arena.reserve("objects", arena.capacity("objects") + width, at_most=width * self.limits.max_states)
         arena.reserve("hash", 2 * arena.capacity("hash"))
         self.rebuild_hash()
 

@@ -64,6 +64,7 @@ def test_one_text_alone_may_meet_the_limit_and_the_error_names_it():
     compiled = constrain.compile(constrain.json_schema(UNIQUE_KEYS), BYTES, limits=Limits(max_states=2000))
     with pytest.raises(LimitExceededError, match="max_states"):
         walk(compiled.matcher(), keys(0, 4000))
+    assert compiled.machine.num_objects <= 2000
 
 
 def test_states_of_replaced_tables():
