@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from constrain import ir
 from constrain.automata.components import strongly_connected
-from constrain.automata.operations import may_be_empty, refit
+from constrain.automata.operations import refit, unread
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import Limits
 
@@ -302,25 +302,12 @@ def _nullable_rules(graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -
     made = dict(graphs)
     for rule in counted:
         made[rule] = RuleGraph([[Edge(CALL, copy_name(rule), 1)], []], 0, {1} if rule.minimum else {0, 1})
-    return _closed(
-        made,
-        lambda name, found: may_be_empty(
-            made[name], lambda edge: edge.kind == EMPTY or (edge.kind == CALL and edge.label in found)
-        ),
-    )
+    return _closed(made, lambda name, found: bool(made[name].finals & _reach_empty(made[name], found)))
 
 
 def _reach_empty(graph: RuleGraph, nullable: set[Hashable]) -> set[int]:
     """Return the nodes reached from the start without reading anything."""
-    seen = {graph.start}
-    stack = [graph.start]
-    while stack:
-        for edge in graph.edges[stack.pop()]:
-            free = edge.kind in (EMPTY, OP) or (edge.kind == CALL and edge.label in nullable)
-            if free and edge.target not in seen:
-                seen.add(edge.target)
-                stack.append(edge.target)
-    return seen
+    return unread(graph, lambda edge: edge.kind == EMPTY or (edge.kind == CALL and edge.label in nullable))
 
 
 def _without_empty(graph: RuleGraph, nullable: set[Hashable], itself: bool) -> RuleGraph:

@@ -43,14 +43,12 @@ def apply(operation: ir.Op, registers: Registers) -> Registers | None:
     return marks, (raised[0], raised[1], raised[2])
 
 
-def may_be_empty(graph: RuleGraph, is_free: Callable[[Edge], bool]) -> bool:
-    """Return whether an end is reached from the start over operations and edges that are free."""
+def unread(graph: RuleGraph, is_free: Callable[[Edge], bool]) -> set[int]:
+    """Return the nodes that are reached from the start over operations that allow it and edges that are free."""
     stack = [(graph.start, FRESH)]
     seen = {stack[0]}
     while stack:
         node, registers = stack.pop()
-        if node in graph.finals:
-            return True
         for edge in graph.edges[node]:
             after: Registers | None = registers if is_free(edge) else None
             if isinstance(edge.label, ir.Op):
@@ -62,7 +60,7 @@ def may_be_empty(graph: RuleGraph, is_free: Callable[[Edge], bool]) -> bool:
             raise LimitExceededError(
                 "max_emptiness_steps", DEFAULT_LIMITS.max_emptiness_steps, "in a rule's operations"
             )
-    return False
+    return {node for node, _ in seen}
 
 
 def refit(graph: RuleGraph) -> bool:
