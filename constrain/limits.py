@@ -16,13 +16,13 @@ class Limits:
         max_memory: bytes of tables of one compiled grammar, and of the terminals of one vocabulary.
         max_compile_seconds: wall time from `compile` to a usable object.
         max_nesting: depth of a schema, pattern or grammar text.
-        max_regex_size: nodes of one regular expression after expansion.
+        max_regex_size: characters of one pattern, and nodes of its expression after expansion.
         max_repeat: largest bound in `{m,n}`, `maxLength`, `maxItems`.
         max_count_sets: counts that may be alive at once in an ambiguous bounded repeat.
         max_readings: ways to read the text so far that may be alive at once (pairs of terminal and parser state).
         max_schema_nodes: subschemas reached from one schema, references followed.
         max_emptiness_steps: states searched to decide whether an intersection or complement is empty.
-        max_literals: strings in one `choice` or `enum`.
+        max_literals: strings in one `choice` or `enum`, and bytes of one string that stands alone.
     """
 
     max_states: int = 4_000_000

@@ -151,6 +151,8 @@ class Lexicon:
         return is_spelled(data, self.vocabulary)
 
     def _literal(self, data: bytes) -> int:
+        if len(data) > self.limits.max_literals:
+            raise LimitExceededError("max_literals", self.limits.max_literals, f"by a text of {len(data)} bytes")
         if not data or not self._spellable(data):
             return 0
         start = self._literal_at.get(data)

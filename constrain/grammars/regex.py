@@ -40,6 +40,8 @@ def parse(
     if dialect not in DIALECTS:
         raise ValueError(f"unknown dialect={dialect!r}; expected one of {DIALECTS}")
     limits = limits or DEFAULT_LIMITS
+    if len(pattern) > limits.max_regex_size:
+        raise LimitExceededError("max_regex_size", limits.max_regex_size, f"by a pattern of {len(pattern)} characters")
     if any(SURROGATES[0] <= ord(char) <= SURROGATES[1] for char in pattern):
         raise GrammarSyntaxError("a lone surrogate in the pattern can match no text")
     tree = parse_tree(pattern, limits, ecma=dialect == "ecma", flags=Flags().changed(flags, on=True))
