@@ -29,12 +29,21 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINES = ("constrain", "llguidance", "xgrammar")
-PACKAGES = {name: name for name in ENGINES}
 TOKENIZER = Path("tokenizers/llama3_1/tokenizer.json")
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+
+def data_folder() -> Path:
+    """Return the folder of data made by others, or end with a word on where it was looked for."""
+    from oracles import datasets
+
+    folder = datasets.data_folder()
+    if folder is None:
+        raise SystemExit(datasets.MISSING)
+    return folder
 
 
 # Engines: `compile(schema)` gives a matcher or raises, `fill`, `accept` and `ended` work on it;
@@ -244,6 +253,7 @@ class Worker:
         if self.process is None:
             self.rest = b""
             self.log.seek(0)
+            self.log.truncate()
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log
             )
@@ -375,9 +385,7 @@ def main() -> None:
     from oracles import datasets
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = datasets.data_folder()
-    if folder is None:
-        raise SystemExit(datasets.MISSING)
+    folder = data_folder()
     options.tokenizer = folder / TOKENIZER
     tokenizer = tokenizers.Tokenizer.from_file(str(options.tokenizer))
     names = options.engines.split(",")
@@ -405,8 +413,13 @@ def main() -> None:
     finally:
         for worker in workers.values():
             worker.close()
+    report(results, len(rows), options)
+
+
+def report(results: dict[str, dict[str, dict[str, Any]]], count: int, options: argparse.Namespace) -> None:
+    names = list(results)
     versions = ", ".join(f"{name} {version(name)}" for name in names)
-    print(f"{len(rows)} schemas of MaskBench dev, seed {options.seed}; Llama-3.1 vocabulary; {versions}")
+    print(f"{count} schemas of MaskBench dev, seed {options.seed}; Llama-3.1 vocabulary; {versions}")
     print(
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"
     )
@@ -427,7 +440,7 @@ def main() -> None:
 def version(name: str) -> str:
     """Return the installed version of an engine."""
     try:
-        return importlib.metadata.version(PACKAGES[name])
+        return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "(not installed)"
 

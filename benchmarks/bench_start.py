@@ -15,11 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
+from bench_masks import ROOT, TOKENIZER, data_folder  # sets the paths of this checkout
+
 os.environ["PYTHONPATH"] = str(ROOT)
 
 IMPORT = "import constrain, sys, time; print(time.time()); assert not {'numba', 'torch'} & set(sys.modules)"
@@ -53,12 +51,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     options = parser.parse_args()
 
-    from oracles import datasets
-
-    folder = datasets.data_folder()
-    if folder is None:
-        raise SystemExit(datasets.MISSING)
-    tokenizer = str(folder / "tokenizers" / "llama3_1" / "tokenizer.json")
+    tokenizer = str(data_folder() / TOKENIZER)
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}")
     seconds(FIRST_MASK, tokenizer)  # fills the caches
     row("process start to `import constrain` done", [seconds(IMPORT) for _ in range(options.runs)])

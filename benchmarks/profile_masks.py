@@ -10,17 +10,11 @@ inside rows (a walk of the vocabulary for a new lexer state), rules, and what is
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from bench_masks import TOKENIZER, data_folder  # sets the paths of this checkout
 
 PARTS = {"expand": "rows of lexer states", "_make_inside": "walks for inside rows", "_expand_rule": "rules"}
 REST = "kernel and call"
@@ -60,10 +54,8 @@ def main() -> None:
     from constrain.automata.lexicon import Lexicon
     from constrain.automata.machine import Machine
 
-    folder = datasets.data_folder()
-    if folder is None:
-        raise SystemExit(datasets.MISSING)
-    path = folder / "tokenizers" / "llama3_1" / "tokenizer.json"
+    folder = data_folder()
+    path = folder / TOKENIZER
     tokenizer = tokenizers.Tokenizer.from_file(str(path))
     vocabulary = constrain.Vocabulary.from_tokenizer_json(path)
     bitmask = np.zeros((1, -(-vocabulary.vocab_size // 32)), dtype=np.int32)

@@ -139,30 +139,20 @@ class CompiledGrammar:
     def _row(self, state: int) -> Array:
         """Return the cached mask of a state, end tokens included."""
         row = self._rows.get(state)
-        if row is None:
-            machine, here = self._locate(state)
-            rows = np.empty((1, self._words), dtype=np.int32)
-            machine.fill((here,), rows)
-            rows.flags.writeable = False
-            row = rows[0]
-            self._keep(state, row)
-        return row
-
-    def _keep(self, state: int, row: Array) -> None:
-        with self._lock:
-            self._rows[state] = row
-            if len(self._rows) > self._max_rows:
-                self._rows.popitem(last=False)
+        return self._new_rows((state,))[0] if row is None else row
 
     def _new_rows(self, states: Sequence[int]) -> Array:
         """Compute the masks of states of one machine in one call, and keep them."""
         machine = self._locate(states[0])[0]
         rows = np.empty((len(states), self._words), dtype=np.int32)
         machine.fill([state & _STATE for state in states], rows)
-        for state, row in zip(states, rows, strict=True):
-            kept = row.copy()  # a view would keep the whole batch alive
-            kept.flags.writeable = False
-            self._keep(state, kept)
+        rows.flags.writeable = False
+        with self._lock:
+            for state, row in zip(states, rows, strict=True):
+                # A view would keep the whole batch alive.
+                self._rows[state] = row if len(states) == 1 else row.copy()
+                if len(self._rows) > self._max_rows:
+                    self._rows.popitem(last=False)
         return rows
 
     def bitmask(self, state: int) -> Array:
@@ -187,9 +177,7 @@ class CompiledGrammar:
         """
         array = _as_array(bitmask, self._words)
         mask = self._row(state)
-        array[row, : self._words] = mask
-        if array.shape[1] > self._words:
-            array[row, self._words :] = 0
+        _copy_row(mask, array, row)
         return not self._forbids_nothing(mask)
 
     def _forbids_nothing(self, mask: Array) -> bool:
@@ -213,9 +201,7 @@ class CompiledGrammar:
         for group in missing.values():
             made.update(zip(group, self._new_rows(group), strict=True))
         for state, row in zip(states, targets, strict=True):
-            array[row, : self._words] = cast("Array", made[state])
-            if array.shape[1] > self._words:
-                array[row, self._words :] = 0
+            _copy_row(cast("Array", made[state]), array, row)
 
     # Transitions
 
@@ -334,6 +320,13 @@ class CompiledGrammar:
         return Matcher(self)
 
 
+def _copy_row(mask: Array, array: Array, row: int) -> None:
+    """Copy a mask into a row that may be wider; what is beyond the vocabulary becomes 0."""
+    array[row, : len(mask)] = mask
+    if array.shape[1] > len(mask):
+        array[row, len(mask) :] = 0
+
+
 def _set_bit(row: Array, token_id: int) -> None:
     row[token_id >> 5] |= np.uint32(1 << (token_id & 31)).view(np.int32)
 
@@ -376,7 +369,7 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
 
 def _missing(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> str | None:
     """Return the first character of a shortest text that the vocabulary cannot spell; None if it is not to blame."""
-    if vocabulary.characters is None and vocabulary.spellable == (1 << 256) - 1:
+    if vocabulary.spells_everything:
         return None
     try:
         compiled = CompiledGrammar(grammar, _all_bytes(type(vocabulary)), limits)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.kernels.machine.layout import H_LENGTH, H_PAIRS, HEADER_SIZE
+from constrain.kernels.machine.layout import AT_WALK, CAP_WALK, H_LENGTH, H_PAIRS, HEADER_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FREE = 256
-"""Ints at the end of a workspace's walk that callers may use."""
+"""Ints at the end of a workspace's walk that no kernel uses by itself."""
 
 
 class Arena:
@@ -73,8 +73,13 @@ class Arena:
 
 
 class Workspace:
-    """Scratch arrays of one running kernel call: configurations by depth, and five regions for sets being built."""
+    """Scratch arrays of one running kernel call: configurations by depth, and five regions for sets being built.
+
+    Attributes:
+        free: where in the array FREE ints begin that the caller and an operation may exchange numbers in.
+    """
 
     def __init__(self, depth: int, pairs: int) -> None:
         self.arena = Arena({"walk": (depth + 3) * (2 + 2 * pairs) + FREE, "scratch": 5 * 4096})
         self.arena.array[H_PAIRS] = pairs
+        self.free = int(self.arena.array[AT_WALK] + self.arena.array[CAP_WALK]) - FREE

@@ -21,6 +21,7 @@ from constrain.automata.demands import Edge
 from constrain.automata.fewest import fewest_tokens
 from constrain.errors import LimitExceededError, VocabularyError
 from constrain.kernels.machine import layout as at
+from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -72,6 +73,7 @@ class Completer:
         What registers demand (members that must come, counts that must be reached) is added per rule; a few rounds
         carry those demands from rules to their callers.
         """
+        self._machine.expand_all()
         edges = self._machine.all_edges()
         finals = set(self._machine.final_nodes())
         blocks: dict[int, list[Edge]] = {}
@@ -341,8 +343,7 @@ class Completer:
         Successors are examined state by state, the commonest first: at most _MAX_ESTIMATED are estimated, and
         _MAX_EXAMINED of those completed, while it takes less than _MAX_WORK transitions.
         """
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
-        token_ids = np.flatnonzero(bits).astype(np.int64)
+        token_ids = np.flatnonzero(unpack_bitmask(mask, self._machine.vocabulary.vocab_size))
         if len(token_ids) > _MAX_ESTIMATED and self._reads_a_key(state):
             # Every text of a key is a state of its own: look at the shortest tokens only.
             offsets = self._machine.vocabulary.offsets
@@ -362,7 +363,7 @@ class Completer:
             examined += 1
             accepting = self._machine.is_accepting(int(states[i]))
             good[i] = budget >= 2 and (accepting or self._length(int(states[i])) + 1 <= budget - 1)
-            if not good[i] and tries > self._effort:
+            if self._is_regular and not good[i] and tries > self._effort:
                 good[i] = len(self.fewest(int(states[i]), tries - self._effort)) + 1 <= budget - 1
         chosen = token_ids[good[inverse]]
         words = np.zeros(len(row) * 32, dtype=np.uint8)

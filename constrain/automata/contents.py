@@ -70,10 +70,8 @@ class Contents:
         return out
 
     def all_edges(self) -> list[tuple[int, int, int, int, int]]:
-        """Return (source node, kind, a, b, target node) of every edge of every rule, all rules expanded."""
-        with self._lock:
-            self.expand_all()
-            values = self._arena["graph"][: self._graph_top].tolist()
+        """Return (source node, kind, a, b, target node) of every edge of the rules expanded so far."""
+        values = self._arena["graph"][: self._graph_top].tolist()
         out = []
         node = 0
         while node < len(values):
@@ -82,7 +80,3 @@ class Contents:
                 out.append((node, *values[i : i + 4]))
             node += 2 + 4 * count
         return out
-
-    def expand_all(self) -> None:
-        """Expand every rule that can be reached; the machine knows how."""
-        raise NotImplementedError

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from constrain.kernels.token_bitmask import unpack_bitmask
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -59,9 +61,9 @@ def fewest_tokens(
 def _allowed(machine: Machine, state: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     row = np.zeros((1, machine.lexicon.words), dtype=np.int32)
     machine.fill([state], row)
-    token_ids = np.flatnonzero(np.unpackbits(row[0].view(np.uint8), bitorder="little")).astype(np.int64)
-    lengths = np.diff(machine.vocabulary.offsets)
-    return token_ids[lengths[token_ids] > 0]
+    token_ids = np.flatnonzero(unpack_bitmask(row[0], machine.vocabulary.vocab_size))
+    offsets = machine.vocabulary.offsets
+    return token_ids[offsets[token_ids + 1] > offsets[token_ids]]  # no end tokens
 
 
 def _way(came: dict[int, tuple[int, int]], state: int) -> tuple[int, ...]:

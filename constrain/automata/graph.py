@@ -54,6 +54,16 @@ class RuleGraph:
         """Add an edge."""
         self.edges[source].append(Edge(kind, label, target))
 
+    def reachable(self) -> list[int]:
+        """Return the nodes that can be reached from the start, breadth first."""
+        order, seen = [self.start], {self.start}
+        for node in order:
+            for edge in self.edges[node]:
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    order.append(edge.target)
+        return order
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
@@ -213,9 +223,8 @@ class RuleSet:
                     return
                 node = expand(called)
                 ir.verify_node(node, called, grammar)
-                before = set(self.graphs)
                 self._add(called, node)
-                work += [added for added in self.graphs if added not in before]
+                work += list(self.graphs)[len(work) :]
 
     def _add(self, name: Hashable, node: ir.Node) -> None:
         work = [(name, node)]

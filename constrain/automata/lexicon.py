@@ -171,7 +171,7 @@ class Lexicon:
     def _one_of(self, texts: tuple[bytes, ...]) -> int:
         if len(texts) > self.limits.max_literals:
             raise LimitExceededError("max_literals", self.limits.max_literals, "in a set of strings")
-        if self.table.alphabet != (1 << 256) - 1 or self._units is not None:
+        if not self.vocabulary.spells_everything:
             texts = tuple(text for text in texts if self._spellable(text))
         if not texts:
             return 0

@@ -150,12 +150,7 @@ class Machine(Contents):
 
     def _place(self, name: Hashable, made: graphs.RuleGraph) -> None:
         """Write a rule's graph into the flat array, leaving out nodes that cannot be reached."""
-        order, seen = [made.start], {made.start}
-        for node in order:
-            for edge in made.edges[node]:
-                if edge.target not in seen:
-                    seen.add(edge.target)
-                    order.append(edge.target)
+        order = made.reachable()
         where: dict[int, int] = {}
         top = self._graph_top
         for node in order:
@@ -337,9 +332,7 @@ class Machine(Contents):
         State 0 (DEAD) allows nothing, state 1 (TERMINATED) end tokens only.
         """
         with self._lock, self._workspace() as workspace:
-            array = workspace.arena.array
-            # The end of the walk is left free for them.
-            where = int(array[at.AT_WALK]) + int(array[at.CAP_WALK]) - FREE
+            where = workspace.free
             for first in range(0, len(states), FREE):
                 part = states[first : first + FREE]
                 workspace.arena.array[where : where + len(part)] = part
@@ -349,11 +342,9 @@ class Machine(Contents):
     def next_bytes(self, state: int) -> npt.NDArray[np.uint8]:
         """Return uint8[256]: 1 for each byte that may come next."""
         with self._lock, self._workspace() as workspace:
-            # The far end of the walk's frames is free: the operation uses the first two.
-            walk = workspace.arena["walk"]
-            where = int(workspace.arena.array[at.AT_WALK]) + len(walk) - 256
+            where = workspace.free
             self._run(workspace, kernel.NEXT_BYTES, state, where, 0, _NO_DATA, _NO_OUT)
-            return workspace.arena["walk"][-256:].astype(np.uint8)
+            return workspace.arena.array[where : where + 256].astype(np.uint8)
 
     @property
     def visited(self) -> int:
@@ -372,14 +363,16 @@ class Machine(Contents):
 
     def expand_all(self) -> None:
         """Expand every rule that can be reached."""
-        rule = 0
-        while rule < len(self._rule_names):
-            if rule >= self.limits.max_schema_nodes:
-                raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, "while expanding all rules")
-            if self._arena["rules"][rule] < 0:
-                self._expand_rule(rule)
-            rule += 1
-        self._refresh()
+        most = self.limits.max_schema_nodes
+        with self._lock:
+            rule = 0
+            while rule < len(self._rule_names):
+                if rule >= most:
+                    raise LimitExceededError("max_schema_nodes", most, "while expanding all rules")
+                if self._arena["rules"][rule] < 0:
+                    self._expand_rule(rule)
+                rule += 1
+            self._refresh()
 
     def successors(self, state: int, token_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """Return the state after each of some tokens (cost: about 0.5 us a byte)."""

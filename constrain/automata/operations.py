@@ -7,40 +7,42 @@ the vocabulary cannot spell) takes members away, and the operations have to foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from constrain import ir
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from constrain.automata.graph import Edge, RuleGraph
 
-Registers = tuple[frozenset[object], tuple[int, int, int]]
-FRESH: Registers = (frozenset(), (0, 0, 0))
+Registers = tuple[frozenset[object], int, int, int]
+"""(marks and texts of keys, three counters)."""
+FRESH: Registers = (frozenset(), 0, 0, 0)
 
 
 def apply(operation: ir.Op, registers: Registers) -> Registers | None:
     """Return the registers after an operation, None if it forbids going on."""
-    marks, counters = registers
-    here = counters[operation.slot]
+    marks, *counters = registers
     mark = ("mark", operation.value)
-    if operation.code == ir.LESS:
-        return registers if here < operation.value else None
-    if operation.code == ir.AT_LEAST:
-        return registers if here >= operation.value else None
-    if operation.code == ir.MARKED:
-        return registers if mark in marks else None
-    if operation.code == ir.UNMARKED:
-        return None if mark in marks else registers
-    if operation.code == ir.MARK:
-        return None if mark in marks else (marks | {mark}, counters)
-    if operation.code == ir.INSERT:
-        return marks | {text.decode() for text in operation.texts}, counters
-    raised = [*counters]
-    raised[operation.slot] += operation.value
-    return marks, (raised[0], raised[1], raised[2])
+    if operation.code == ir.LESS and not counters[operation.slot] < operation.value:
+        return None
+    if operation.code == ir.AT_LEAST and not counters[operation.slot] >= operation.value:
+        return None
+    if operation.code == ir.MARKED and mark not in marks:
+        return None
+    if operation.code in {ir.UNMARKED, ir.MARK} and mark in marks:
+        return None
+    if operation.code == ir.ADD:
+        counters[operation.slot] += operation.value
+    elif operation.code == ir.MARK:
+        marks |= {mark}
+    elif operation.code == ir.INSERT:
+        marks |= {text.decode() for text in operation.texts}
+    return marks, counters[0], counters[1], counters[2]
 
 
 def unread(graph: RuleGraph, is_free: Callable[[Edge], bool]) -> set[int]:
@@ -69,58 +71,50 @@ def refit(graph: RuleGraph) -> bool:
     Marks that nothing sets cannot be demanded; a count that only marks raise ends at the number of marks; one that
     nothing raises stays 0.
     """
-    marks: set[int] = set()
-    raised_by: dict[int, set[int]] = {}
-    raisers: dict[int, int] = {}
-    bound: dict[int, int] = {}
-    reached = _reached(graph)
-    if not any(isinstance(edge.label, ir.Op) for node in reached for edge in graph.edges[node]):
+    reached = graph.reachable()
+    found = [edge for node in reached for edge in graph.edges[node] if isinstance(edge.label, ir.Op)]
+    if not found:
         return False
-    for node in reached:
-        for edge in graph.edges[node]:
-            if isinstance(edge.label, ir.Op) and edge.label.code == ir.MARK:
-                marks.add(edge.label.value)
-                for slot in _raised_after(graph, edge.target):
-                    raised_by.setdefault(slot, set()).add(edge.label.value)
-                    bound[slot] = bound.get(slot, 0) + 1
-            elif isinstance(edge.label, ir.Op) and edge.label.code == ir.ADD and edge.label.value:
-                raisers[edge.label.slot] = raisers.get(edge.label.slot, 0) + 1
+    marks, most = _attainable(graph, found)
     changed = False
     for node in reached:
-        kept = []
-        for edge in graph.edges[node]:
-            label = edge.label
-            if isinstance(label, ir.Op):
-                # Marks, where no other edge raises the count.
-                most = len(raised_by[label.slot]) if bound.get(label.slot) == raisers.get(label.slot, 0) else None
-                most = 0 if not raisers.get(label.slot) else most
-                if label.code == ir.MARKED and label.value not in marks:
-                    changed = True
-                    continue
-                if label.code == ir.AT_LEAST and most is not None and most < label.value:
-                    changed = True
-                    continue
-                if (
-                    label.code == ir.LESS
-                    and most
-                    and most < label.value
-                    and not _ends_without(graph, edge.target, label.slot)
-                ):
-                    changed = True
-                    edge = type(edge)(edge.kind, ir.Op(ir.LESS, label.slot, most), edge.target)
-            kept.append(edge)
-        graph.edges[node] = kept
+        edges = graph.edges[node]
+        graph.edges[node] = [after for edge in edges if (after := _refitted(graph, edge, marks, most)) is not None]
+        changed = changed or graph.edges[node] != edges
     return changed
 
 
-def _reached(graph: RuleGraph) -> list[int]:
-    order, seen = [graph.start], {graph.start}
-    for node in order:
-        for edge in graph.edges[node]:
-            if edge.target not in seen:
-                seen.add(edge.target)
-                order.append(edge.target)
-    return order
+def _attainable(graph: RuleGraph, found: list[Edge]) -> tuple[set[int], dict[int, int]]:
+    """Return the marks that some operation sets, and how far counters can rise, by slot, where that is known."""
+    raised_by: dict[int, list[int]] = {slot: [] for slot in range(3)}
+    raisers = dict.fromkeys(raised_by, 0)
+    for edge in found:
+        operation = cast("ir.Op", edge.label)
+        if operation.code == ir.MARK:
+            for slot in _raised_after(graph, edge.target):
+                raised_by[slot].append(operation.value)
+        elif operation.code == ir.ADD and operation.value:
+            raisers[operation.slot] += 1
+    marks = {operation.value for edge in found if (operation := cast("ir.Op", edge.label)).code == ir.MARK}
+    # A counter that something else raises too has no entry; one that nothing raises stays 0.
+    return marks, {slot: len(set(by)) for slot, by in raised_by.items() if len(by) == raisers[slot]}
+
+
+def _refitted(graph: RuleGraph, edge: Edge, marks: set[int], most: dict[int, int]) -> Edge | None:
+    """Return the edge, with a bound that can still be met; None if it can never be passed."""
+    operation = edge.label
+    if not isinstance(operation, ir.Op):
+        return edge
+    if operation.code == ir.MARKED and operation.value not in marks:
+        return None
+    count = most.get(operation.slot)
+    if count is None or count >= operation.value:
+        return edge
+    if operation.code == ir.AT_LEAST:
+        return None
+    if operation.code == ir.LESS and count and not _ends_without(graph, edge.target, operation.slot):
+        return replace(edge, label=ir.Op(ir.LESS, operation.slot, count))
+    return edge
 
 
 def _raised_after(graph: RuleGraph, node: int) -> list[int]:
@@ -140,7 +134,7 @@ def _raised_after(graph: RuleGraph, node: int) -> list[int]:
 
 def _ends_without(graph: RuleGraph, node: int, slot: int) -> bool:
     """Return whether the rule can end from a node without raising a counter."""
-    seen: set[Hashable] = {node}
+    seen = {node}
     stack = [node]
     while stack:
         here = stack.pop()

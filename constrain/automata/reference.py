@@ -21,11 +21,9 @@ import numpy.typing as npt
 from constrain import ir
 from constrain.automata import graph as graphs
 from constrain.automata.lexicon import Lexicon
+from constrain.automata.operations import FRESH, Registers, apply
 from constrain.limits import DEFAULT_LIMITS
 from constrain.vocabulary import Vocabulary
-
-Registers = tuple[frozenset[object], int, int, int]
-_FRESH: Registers = (frozenset(), 0, 0, 0)
 
 
 class Place(NamedTuple):
@@ -59,7 +57,7 @@ class ReferenceMachine:
         builder = graphs.GraphBuilder(self._emptiness, DEFAULT_LIMITS)
         self._rules = graphs.RuleSet(grammar, builder, all_rules=not vocabulary.spells_everything)
         self._steps: dict[tuple[State, int], State] = {}
-        start = Place(graphs.START, self._graph(graphs.START).start, None, _FRESH)
+        start = Place(graphs.START, self._graph(graphs.START).start, None, FRESH)
         self.start: State = frozenset((start,))
 
     def _expression(self, label: object) -> int:
@@ -97,7 +95,7 @@ class ReferenceMachine:
                 if edge.kind == graphs.EMPTY:
                     stack.append(here)
                 elif edge.kind == graphs.CALL:
-                    stack.append(Place(edge.label, self._graph(edge.label).start, here, _FRESH))
+                    stack.append(Place(edge.label, self._graph(edge.label).start, here, FRESH))
                 elif edge.kind == graphs.OP:
                     assert isinstance(edge.label, ir.Op)
                     after = apply(edge.label, registers)
@@ -175,24 +173,3 @@ class ReferenceMachine:
         if self.is_accepting(state):
             words[list(self.vocabulary.eos_token_ids)] = 1
         return np.packbits(words, bitorder="little").view(np.int32)
-
-
-def apply(operation: ir.Op, registers: Registers) -> Registers | None:
-    """Return the registers after an operation, None if it forbids going on."""
-    marks, *counters = registers
-    mark = ("mark", operation.value)
-    if operation.code == ir.LESS and not counters[operation.slot] < operation.value:
-        return None
-    if operation.code == ir.AT_LEAST and not counters[operation.slot] >= operation.value:
-        return None
-    if operation.code == ir.MARKED and mark not in marks:
-        return None
-    if operation.code in {ir.UNMARKED, ir.MARK} and mark in marks:
-        return None
-    if operation.code == ir.ADD:
-        counters[operation.slot] += operation.value
-    elif operation.code == ir.MARK:
-        marks |= {mark}
-    elif operation.code == ir.INSERT:
-        marks |= {text.decode() for text in operation.texts}
-    return marks, counters[0], counters[1], counters[2]

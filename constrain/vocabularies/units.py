@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from constrain.vocabulary import Vocabulary
 
@@ -21,10 +19,11 @@ def characters(vocabulary: Vocabulary) -> tuple[tuple[int, int], ...] | None:
     if not vocabulary.spellable & ~vocabulary.single_bytes:
         return None
     codes = set()
-    for token in _tokens(vocabulary, lengths=(2, 3, 4)):
-        text = token.decode("utf-8", errors="replace")
-        if len(text) == 1 and text.encode() == token:
-            codes.add(ord(text))
+    for token in vocabulary.tokens():
+        if token is not None and 2 <= len(token) <= 4:
+            text = token.decode("utf-8", errors="replace")
+            if len(text) == 1 and text.encode() == token:
+                codes.add(ord(text))
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:
@@ -32,13 +31,6 @@ def characters(vocabulary: Vocabulary) -> tuple[tuple[int, int], ...] | None:
         else:
             ranges.append((code, code))
     return tuple(ranges)
-
-
-def _tokens(vocabulary: Vocabulary, lengths: tuple[int, ...] | None = None) -> list[bytes]:
-    sizes = np.diff(vocabulary.offsets)
-    chosen = np.flatnonzero(np.isin(sizes, lengths) if lengths else sizes > 0)
-    offsets, data = vocabulary.offsets, vocabulary.data
-    return [data[offsets[i] : offsets[i + 1]] for i in chosen.tolist()]
 
 
 def is_spelled(data: bytes, vocabulary: Vocabulary) -> bool:
@@ -62,7 +54,7 @@ def spelled(vocabulary: Vocabulary) -> Vocabulary:
     """Return the vocabulary without the tokens that are no concatenation of units (the same object if all are)."""
     if vocabulary.characters is None:
         return vocabulary
-    table = [vocabulary.token_bytes(token_id) for token_id in range(vocabulary.vocab_size)]
+    table = vocabulary.tokens()
     kept = [token if token is None or is_spelled(token, vocabulary) else None for token in table]
     if kept == table:
         return vocabulary

@@ -3,37 +3,21 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from constrain.kernels.token_bitmask import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
-    bitmask_width,
     cpu_numba,
     reference,
     unpack_bitmask,
 )
+from tests.kernels.bitmask_cases import case, cases
 
 
-def case(batch, vocab_size, seed, extra=0):
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(size=(batch, vocab_size)).astype(np.float32)
-    bitmask = rng.integers(-(2**31), 2**31, size=(batch, bitmask_width(vocab_size) + extra)).astype(np.int32)
-    return logits, bitmask
-
-
-@given(
-    batch=st.integers(0, 4),
-    vocab_size=st.sampled_from([1, 31, 32, 33, 63, 64, 65, 100]),
-    seed=st.integers(0, 1000),
-    extra=st.integers(0, 2),
-    data=st.data(),
-)
-def test_implementations_agree(batch, vocab_size, seed, extra, data):
-    logits, bitmask = case(batch, vocab_size, seed, extra)
-    rows = np.array(data.draw(st.lists(st.integers(0, batch - 1), unique=True)) if batch else [], dtype=np.int64)
-    expected, compiled = logits.copy(), logits.copy()
-    reference.apply_bitmask(expected, bitmask, rows)
+@given(cases())
+def test_implementations_agree(one):
+    logits, bitmask, rows, expected = one
+    compiled = logits.copy()
     cpu_numba.apply_bitmask(compiled, bitmask, rows)
     assert np.array_equal(compiled, expected)
 

@@ -3,34 +3,19 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from constrain.kernels.token_bitmask import apply_token_bitmask_inplace, bitmask_width, reference, unpack_bitmask
+from constrain.kernels.token_bitmask import apply_token_bitmask_inplace, unpack_bitmask
+from tests.kernels.bitmask_cases import case, cases
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
 
-def case(batch, vocab_size, seed, extra=0):
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(size=(batch, vocab_size)).astype(np.float32)
-    bitmask = rng.integers(-(2**31), 2**31, size=(batch, bitmask_width(vocab_size) + extra)).astype(np.int32)
-    return logits, bitmask
-
-
-@given(
-    batch=st.integers(0, 4),
-    vocab_size=st.sampled_from([1, 31, 32, 33, 63, 64, 65, 100]),
-    seed=st.integers(0, 1000),
-    extra=st.integers(0, 2),
-    data=st.data(),
-)
-def test_torch_agrees(batch, vocab_size, seed, extra, data):
+@given(cases())
+def test_torch_agrees(one):
     from constrain.kernels.token_bitmask import any_torch
 
-    logits, bitmask = case(batch, vocab_size, seed, extra)
-    rows = np.array(data.draw(st.lists(st.integers(0, batch - 1), unique=True)) if batch else [], dtype=np.int64)
-    expected, tensor = logits.copy(), torch.from_numpy(logits.copy())
-    reference.apply_bitmask(expected, bitmask, rows)
+    logits, bitmask, rows, expected = one
+    tensor = torch.from_numpy(logits.copy())
     any_torch.apply_bitmask(tensor, bitmask, rows)
     assert np.array_equal(tensor.numpy(), expected)
 

@@ -119,7 +119,7 @@ NEW_ELEMENT = int64(2 * NEW_TEXT + 1)
 # Regions of SCRATCH, each a fifth of it.
 ITEMS, TERMS, CALLS, BUILD, SMALL = (int64(i) for i in range(5))
 ZERO, ONE = int64(0), int64(1)
-YES, NO = ONE, ZERO
+YES = ONE
 # Escapes of a key being read: mode | value << 4.
 START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = (
     int64(i) for i in (0, 1, 2, 3, 6, 7, 8, 9, 12)
@@ -194,7 +194,7 @@ else:
 
 
 @_inner
-def _need(mp: Any, wp: Any, lp: Any, vp: Any, code: Any, argument: Any) -> Any:
+def _need(mp: Any, code: Any, argument: Any) -> Any:
     M = _table(mp)
     M[H_CODE] = code
     M[H_ARG] = argument
@@ -231,10 +231,10 @@ def _intern_body(mp: Any, tag: Any, pointer: Any, offset: Any, count: Any, creat
         return FAIL
     new = np.int64(M[H_OBJECTS])
     if (new + 1) * OBJECT_WIDTH > np.int64(M[CAP_OBJECTS]) or 2 * new > np.int64(M[CAP_HASH]):
-        return _need(mp, ZERO, ZERO, ZERO, GROW_OBJECTS, new)
+        return _need(mp, GROW_OBJECTS, new)
     top = np.int64(M[H_POOL])
     if top + count > np.int64(M[CAP_POOL]):
-        return _need(mp, ZERO, ZERO, ZERO, GROW_POOL, count)
+        return _need(mp, GROW_POOL, count)
     for i in range(count):
         M[pool + top + i] = buffer[offset + i]
     M[H_POOL] = top + count
@@ -463,13 +463,13 @@ def _build(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: An
             base = kernel * OBJECT_WIDTH
             at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
             if 3 * count + items > room:
-                return _need(mp, wp, lp, vp, GROW_SCRATCH, items)
+                return _need(mp, GROW_SCRATCH, items)
             for i in range(items):
                 W[scratch + start + 3 * count + i] = M[pool + at + i]
             return count + items // 3
         node, registers = END_NODE, ZERO
     if 3 * count + 3 > room:
-        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(3))
+        return _need(mp, GROW_SCRATCH, np.int64(3))
     W[scratch + start + 3 * count] = node
     W[scratch + start + 3 * count + 1] = kernel
     W[scratch + start + 3 * count + 2] = registers
@@ -504,7 +504,7 @@ def _union(mp: Any, wp: Any, lp: Any, vp: Any, first: Any, second: Any) -> Any:
         base = (first if which == 0 else second) * OBJECT_WIDTH
         at, items = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
         if count + items > room:
-            return _need(mp, wp, lp, vp, GROW_SCRATCH, items)
+            return _need(mp, GROW_SCRATCH, items)
         for i in range(items):
             W[scratch + BUILD * room + count + i] = M[pool + at + i]
         count += items
@@ -556,7 +556,7 @@ def _push_item(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel
         if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
             return count
     if 3 * count + 3 > np.int64(W[CAP_SCRATCH]) // 5:
-        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(3))
+        return _need(mp, GROW_SCRATCH, np.int64(3))
     W[scratch + 3 * count] = node
     W[scratch + 3 * count + 1] = kernel
     W[scratch + 3 * count + 2] = registers
@@ -587,7 +587,7 @@ def _push_record(
     scratch = np.int64(W[AT_SCRATCH])
     room = np.int64(W[CAP_SCRATCH]) // 5
     if 5 * count + 5 > room:
-        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(5))
+        return _need(mp, GROW_SCRATCH, np.int64(5))
     at = region * room + 5 * count
     W[scratch + at] = a
     W[scratch + at + 1] = b
@@ -676,7 +676,7 @@ def _close_body(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any) -> Any:
         if rule < 0:
             break
         if M[rules + rule] < 0:
-            return _need(mp, wp, lp, vp, NEED_RULE, rule)
+            return _need(mp, NEED_RULE, rule)
         back = _built(mp, wp, lp, vp, count)
         if back < 0:
             return back
@@ -698,7 +698,7 @@ def _write_edges(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, terms: Any, ac
     _sort(wp, scratch + start, terms, np.int64(5))
     first = np.int64(M[H_EDGES])
     if first + 2 * terms > np.int64(M[CAP_EDGES]):
-        return _need(mp, wp, lp, vp, GROW_EDGES, 2 * terms)
+        return _need(mp, GROW_EDGES, 2 * terms)
     made, i = ZERO, ZERO
     while i < terms:
         at = start + 5 * i
@@ -761,7 +761,7 @@ def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> 
     trie = np.int64(L[AT_TRIE])
     if state < LITERAL_BASE:
         after = np.int64(D[256 * state + byte])
-        return after if after >= 0 else _need(mp, wp, lp, vp, NEED_ROW, state)
+        return after if after >= 0 else _need(mp, NEED_ROW, state)
     if state < TRIE_BASE:
         at = state - LITERAL_BASE
         if L[literals + at] != byte:
@@ -902,7 +902,7 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
             return 0
     count = np.int64(W[walk + at])
     if count >= W[H_PAIRS]:
-        return _need(mp, wp, lp, vp, GROW_WALK, ZERO)
+        return _need(mp, GROW_WALK, ZERO)
     W[walk + at + 2 + 2 * count] = state
     W[walk + at + 3 + 2 * count] = kernel
     W[walk + at] = count + 1
@@ -1001,7 +1001,7 @@ def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
     at = frame * (2 + 2 * np.int64(W[H_PAIRS]))
     length = ZERO
     if 2 * np.int64(W[walk + at]) + 2 > room:
-        return _need(mp, wp, lp, vp, GROW_SCRATCH, np.int64(2))
+        return _need(mp, GROW_SCRATCH, np.int64(2))
     if W[walk + at + 1]:
         W[scratch + start] = 0
         W[scratch + start + 1] = W[walk + at + 1]
@@ -1039,7 +1039,7 @@ def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any)
         )
     if state < LITERAL_BASE:
         if D[256 * state] < 0:
-            return _need(mp, wp, lp, vp, NEED_ROW, state)
+            return _need(mp, NEED_ROW, state)
         for w in range(8):
             W[at + w] |= L[states + STATE_WIDTH * state + S_FIRST + w]
     elif state < TRIE_BASE:
@@ -1198,7 +1198,7 @@ def _inside_mask(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, rp: Any, op: An
         or index >= M[H_NUM_ROWS]
         or L[states + STATE_WIDTH * state + 2] + L[states + STATE_WIDTH * state + 3] > L[CAP_EXITS]
     ):
-        return _need(mp, wp, lp, vp, NEED_INSIDE, state)
+        return _need(mp, NEED_INSIDE, state)
     words = np.int64(V[H_WORDS])
     R = _int32(_row(rp, words, index))
     O = _int32(op)
@@ -1461,7 +1461,7 @@ def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any,
         after = np.int64(D[256 * before + V[nodes + 4 * i]])
         if after < 0:
             M[H_RESUME] = i
-            return _need(mp, wp, lp, vp, NEED_ROW, before)
+            return _need(mp, NEED_ROW, before)
         if after == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
@@ -1471,7 +1471,7 @@ def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any,
             count = np.int64(M[H_EXIT_COUNT])
             if count == L[CAP_EXITS]:
                 M[H_RESUME] = i
-                return _need(mp, wp, lp, vp, GROW_EXITS, ZERO)
+                return _need(mp, GROW_EXITS, ZERO)
             L[exits + count] = i
             M[H_EXIT_COUNT] = count + 1
         if flags & CONTINUES:
