@@ -12,7 +12,7 @@ from constrain.errors import LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.assertions import Assertions, wrong
-from constrain.grammars.json_schema.disjoint import are_disjoint
+from constrain.grammars.json_schema.disjoint import are_disjoint, told_apart
 from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_schema.references import References, below, escaped
 from constrain.grammars.json_schema.shapes import FALSE, TRUE
@@ -209,6 +209,13 @@ class Document:
 
     def _check_exclusive(self, pointer: str, parts: list[int]) -> None:
         """Refuse a `oneOf` unless no value can be in two of its branches: it is then an `anyOf`."""
+        if told_apart(self.algebra, parts):
+            return
+        pairs = len(parts) * (len(parts) - 1) // 2
+        if pairs > self.options.limits.max_schema_nodes:
+            raise LimitExceededError(
+                "max_schema_nodes", self.options.limits.max_schema_nodes, f"by pairs of branches at {pointer}"
+            )
         for place, first in enumerate(parts):
             for later in range(place + 1, len(parts)):
                 if not are_disjoint(self.algebra, first, parts[later]):

@@ -18,6 +18,7 @@ from constrain.grammars.json_schema.patterns import has_text, spelled_pattern
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Obj, Shape, Str
 from constrain.grammars.json_text import (
     any_spelling,
+    any_spelling_of,
     chars_between,
     plain,
     quoted,
@@ -160,4 +161,4 @@ class Nodes:
         """Return the terminal of some constant strings in the spelling that was asked for."""
         if self.options.string_spelling == "plain":
             return Lexeme(one_of([plain(text) for text in texts]) if len(texts) > 1 else Literal(plain(texts[0])))
-        return Lexeme(quoted(alt(any_spelling(text) for text in texts)))
+        return Lexeme(quoted(any_spelling(texts[0]) if len(texts) == 1 else any_spelling_of(texts)))
