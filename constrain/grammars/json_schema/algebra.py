@@ -43,6 +43,7 @@ class Algebra:
         self._shapes: dict[int, Shapes] = {}
         self._work = 0
         self._productive: dict[int, bool] = {}
+        self._heights: dict[int, int] = {}
         assert self.union(EVERYTHING) == TRUE
         assert self.union(()) == FALSE
 
@@ -243,13 +244,25 @@ class Algebra:
     def _grounded(self, expression: int) -> bool:
         """Return whether some shape needs only what is known to have instances; if so, note it."""
         good = self._productive
-        for shape in self.unfold(expression):
-            if all(good.get(part, False) for part in needed(shape)) and (
-                not isinstance(shape, Str) or has_text(shape, self.limits)
-            ):
-                good[expression] = True
-                return True
-        return False
+        found = [
+            self.height(shape)
+            for shape in self.unfold(expression)
+            if all(good.get(part, False) for part in needed(shape))
+            and (not isinstance(shape, Str) or has_text(shape, self.limits))
+        ]
+        if not found:
+            return False
+        good[expression] = True
+        self._heights[expression] = min(found)
+        return True
+
+    def height(self, shape: Shape) -> int:
+        """Return how many levels of containers below it are enough for an instance of a shape that has one."""
+        return max((1 + self._heights[part] for part in needed(shape)), default=0)
+
+    def height_of(self, expression: int) -> int:
+        """Return the same for an expression that has an instance."""
+        return self._heights[expression]
 
     def allowed(self, shape: Shape) -> Shape | None:
         """Return the shape without members and items that have no instance, or None if it has none itself."""
