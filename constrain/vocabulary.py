@@ -113,6 +113,11 @@ class Vocabulary:
         return characters(self)
 
     @cached_property
+    def spells_everything(self) -> bool:
+        """Whether every byte is a token."""
+        return self.single_bytes == (1 << 256) - 1
+
+    @cached_property
     def spelled(self) -> Vocabulary:
         """The vocabulary without tokens that no text can be promised after; itself for nearly all vocabularies."""
         from constrain.vocabularies.units import spelled

@@ -57,7 +57,7 @@ class Completer:
         self._work = 0  # transitions tried, ever
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
-        self._plans: dict[int, tuple[int, ...]] = {}
+        self._plans: dict[int, tuple[tuple[int, ...], int]] = {}  # tokens, and from where on they are the state's
         self._tried: dict[int, int] = {}  # how many tokens were tried for fewer, by state
         self._effort = 0  # tokens tried, ever
         grammar = machine.grammar
@@ -288,14 +288,24 @@ class Completer:
         Raises:
             VocabularyError: the vocabulary has no tokens to spell it with.
         """
+        plan, first = self._plan(state)
+        return plan[first:]
+
+    def _plan(self, state: int) -> tuple[tuple[int, ...], int]:
         found = self._plans.get(state)
         if found is None:
             data = self.text(state)
             split = self._machine.vocabulary.fewest_tokens(data)
             if split is None:
                 raise VocabularyError(f"the vocabulary cannot spell {data[:60]!r}, which the constraint needs")
-            found = self._remember(state, tuple(split))
+            found = tuple(split), 0
+            self._remember(state, found[0])
         return found
+
+    def _length(self, state: int) -> int:
+        """Return how many tokens `tokens(state)` has."""
+        plan, first = self._plan(state)
+        return len(plan) - first
 
     def fewest(self, state: int, at_most: int = _MAX_TRIED) -> tuple[int, ...]:
         """Return the token ids of a completion, without an end token: the fewest, where the constraint is regular.
@@ -311,7 +321,7 @@ class Completer:
             self._remember(state, plan)
         return plan
 
-    def _remember(self, state: int, plan: tuple[int, ...]) -> tuple[int, ...]:
+    def _remember(self, state: int, plan: tuple[int, ...]) -> None:
         """Keep a plan, and its rests for the states that it passes, so that following it never gets longer."""
         if len(self._plans) > _MAX_PLANS:
             self._plans.clear()
@@ -321,10 +331,9 @@ class Completer:
         here = state
         for i, token_id in enumerate(plan):
             known = self._plans.get(here)
-            if known is None or len(known) > len(plan) - i:
-                self._plans[here] = plan[i:]
+            if known is None or len(known[0]) - known[1] > len(plan) - i:
+                self._plans[here] = plan, i
             here = self._machine.advance(here, data, int(offsets[token_id]), int(offsets[token_id + 1]))
-        return plan
 
     def allow(self, state: int, budget: int, mask: npt.NDArray[np.int32], row: npt.NDArray[np.int32]) -> None:
         """Add to `row` the tokens of `mask` after which the text can end with `budget - 1` tokens more.
@@ -352,7 +361,7 @@ class Completer:
                 continue
             examined += 1
             accepting = self._machine.is_accepting(int(states[i]))
-            good[i] = budget >= 2 and (accepting or len(self.tokens(int(states[i]))) + 1 <= budget - 1)
+            good[i] = budget >= 2 and (accepting or self._length(int(states[i])) + 1 <= budget - 1)
             if not good[i] and tries > self._effort:
                 good[i] = len(self.fewest(int(states[i]), tries - self._effort)) + 1 <= budget - 1
         chosen = token_ids[good[inverse]]

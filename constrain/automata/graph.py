@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from constrain import ir
 from constrain.automata.components import strongly_connected
+from constrain.automata.operations import refit, unread
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import Limits
 
@@ -181,12 +182,15 @@ class RuleSet:
         graphs: by rule name; START is the start rule.
     """
 
-    def __init__(self, grammar: ir.Grammar, builder: GraphBuilder) -> None:
+    def __init__(self, grammar: ir.Grammar, builder: GraphBuilder, *, all_rules: bool = False) -> None:
+        """Build and prune the rules that the grammar lists, or with `all_rules` those that it makes later too."""
         self._builder = builder
         self.graphs: dict[Hashable, RuleGraph] = {}
         self._counted: list[Counted] = []
         for name, node in ((START, grammar.start), *grammar.rules.items()):
             self._add(name, node)
+        if all_rules and grammar.expand is not None:
+            self._add_all(grammar, grammar.expand)
         nullable = self._without_empty_text(self.graphs, self._counted)
         _without_left_recursion(self.graphs, builder.limits)
         self._prune(grammar, START in nullable)
@@ -196,6 +200,22 @@ class RuleSet:
             graph.add(first, EMPTY, None, graph.start)
             graph.start = first
             graph.finals.add(first)
+
+    def _add_all(self, grammar: ir.Grammar, expand: Callable[[Hashable], ir.Node]) -> None:
+        """Expand every rule that is called: which of them has a member depends on what the vocabulary can spell."""
+        work = list(self.graphs)
+        for name in work:
+            for called in {edge.label for edges in self.graphs[name].edges for edge in edges if edge.kind == CALL}:
+                if called in self.graphs or isinstance(called, Counted):
+                    continue
+                if len(work) > self._builder.limits.max_schema_nodes:
+                    limit = self._builder.limits.max_schema_nodes
+                    raise LimitExceededError("max_schema_nodes", limit, "while expanding all rules")
+                node = expand(called)
+                ir.verify_node(node, called, grammar)
+                before = set(self.graphs)
+                self._add(called, node)
+                work += [added for added in self.graphs if added not in before]
 
     def _add(self, name: Hashable, node: ir.Node) -> None:
         work = [(name, node)]
@@ -219,6 +239,8 @@ class RuleSet:
         self._without_empty_text(added, counted)
         for graph in added.values():
             _prune_nodes(graph, set(), set())
+            while refit(graph):
+                _prune_nodes(graph, set(), set())
         return added
 
     def _without_empty_text(self, graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -> set[Hashable]:
@@ -232,13 +254,18 @@ class RuleSet:
             graphs[name] = _without_empty(graphs[name], called, name in nullable)
         return nullable
 
-    def _prune(self, grammar: ir.Grammar, may_be_empty: bool) -> None:
-        """Remove rules without a member and nodes from which no end can be reached."""
+    def _prune(self, grammar: ir.Grammar, is_nullable: bool) -> None:
+        """Remove rules without a member and nodes from which no end can be reached, until operations fit."""
         known = set(self.graphs)
+        self._prune_once(grammar, is_nullable, known)
+        while sum(map(refit, self.graphs.values())):
+            self._prune_once(grammar, is_nullable, known)
+
+    def _prune_once(self, grammar: ir.Grammar, is_nullable: bool, known: set[Hashable]) -> None:
         productive = _closed(
             self.graphs, lambda name, found: self.graphs[name].start in _alive(self.graphs[name], found, known)
         )
-        if START not in productive and may_be_empty:
+        if START not in productive and is_nullable:
             self.graphs[START] = RuleGraph([[]], 0, {0})
             productive.add(START)
         if START not in productive:
@@ -280,15 +307,7 @@ def _nullable_rules(graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -
 
 def _reach_empty(graph: RuleGraph, nullable: set[Hashable]) -> set[int]:
     """Return the nodes reached from the start without reading anything."""
-    seen = {graph.start}
-    stack = [graph.start]
-    while stack:
-        for edge in graph.edges[stack.pop()]:
-            free = edge.kind in (EMPTY, OP) or (edge.kind == CALL and edge.label in nullable)
-            if free and edge.target not in seen:
-                seen.add(edge.target)
-                stack.append(edge.target)
-    return seen
+    return unread(graph, lambda edge: edge.kind == EMPTY or (edge.kind == CALL and edge.label in nullable))
 
 
 def _without_empty(graph: RuleGraph, nullable: set[Hashable], itself: bool) -> RuleGraph:

@@ -78,7 +78,7 @@ class Machine(Contents):
         self._refresh()
         builder = graphs.GraphBuilder(self._terminal_emptiness, limits)
         with self.lexicon.lock:
-            self._rule_set = graphs.RuleSet(grammar, builder)
+            self._rule_set = graphs.RuleSet(grammar, builder, all_rules=not vocabulary.spells_everything)
             for name, made in self._rule_set.graphs.items():
                 self._place(name, made)
         self._refresh()

@@ -57,7 +57,7 @@ class ReferenceMachine:
         self._lexicon = Lexicon(vocabulary)
         self._table = self._lexicon.table
         builder = graphs.GraphBuilder(self._emptiness, DEFAULT_LIMITS)
-        self._rules = graphs.RuleSet(grammar, builder)
+        self._rules = graphs.RuleSet(grammar, builder, all_rules=not vocabulary.spells_everything)
         self._steps: dict[tuple[State, int], State] = {}
         start = Place(graphs.START, self._graph(graphs.START).start, None, _FRESH)
         self.start: State = frozenset((start,))
