@@ -227,6 +227,7 @@ def _split(value: Decimal) -> tuple[int, str]:
 
 def _point_form(bounds: Bounds, digits: Digits) -> Node:
     """Return the numbers above 0 inside the bounds, without an exponent."""
+    bounds = _within_reach(bounds, digits)
     assert bounds.low is not None
     if _too_long(bounds.low) or (bounds.high is not None and _too_long(bounds.high)):
         return NOTHING
@@ -244,6 +245,18 @@ def _point_form(bounds: Bounds, digits: Digits) -> Node:
         return join((_whole(low, low, 1), _both(least, most)))
     middle = join((_whole(low + 1, high - 1, digits[0]), free))
     return union((join((_whole(low, low, 1), least)), middle, join((_whole(high, high, 1), most))))
+
+
+def _within_reach(bounds: Bounds, digits: Digits) -> Bounds:
+    """Return bounds that say the same of numbers without exponent, absurdly long ones left out where they cannot bind."""
+    low, high = bounds.low, bounds.high
+    assert low is not None
+    if high is not None and _too_long(high) and high.adjusted() >= max(digits[0], low.adjusted() + 1):
+        high = None
+    room = digits[1] if high is None else max(digits[1], len(_split(high)[1]) if not _too_long(high) else 0)
+    if _too_long(low) and low.adjusted() < -room - 1:
+        return Bounds(Decimal(0), high, low_open=True, high_open=bounds.high_open and high is not None)
+    return Bounds(low, high, bounds.low_open, bounds.high_open and high is not None)
 
 
 def _too_long(value: Decimal) -> bool:

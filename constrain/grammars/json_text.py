@@ -7,11 +7,15 @@ every schema needs are made once per process, so that the engine finds them by i
 from __future__ import annotations
 
 import json
+import os.path
+from bisect import bisect_right
+from collections.abc import Iterable
 from functools import lru_cache
 
 from constrain.grammars.char_classes import ALL, Ranges, intersect, subtract
 from constrain.grammars.regex_tree import ANY_TEXT, join
 from constrain.ir import (
+    EPSILON,
     NOTHING,
     Alt,
     And,
@@ -145,6 +149,42 @@ def _repeat(node: Repeat, body: Node) -> Node:
 def any_spelling(text: str) -> Node:
     """Return every spelling of one text inside a JSON string."""
     return join([encoded_class(((ord(char), ord(char)),)) for char in text])
+
+
+def any_spelling_of(texts: Iterable[str]) -> Node:
+    """Return every spelling of any of some texts: a trie, so that equal beginnings are there once."""
+    ordered = sorted(set(texts))
+    # (from, to, depth): the texts of a range share their first `depth` characters.
+    made: dict[tuple[int, int, int], Node] = {}
+    stack = [(0, len(ordered), 0)]
+    while stack:
+        start, stop, depth = key = stack[-1]
+        first, last = ordered[start], ordered[stop - 1]
+        shared = len(os.path.commonprefix((first, last)))
+        groups = _groups(ordered, start + (len(first) == shared), stop, shared)
+        missing = [group for group in groups if group not in made]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        ways = [made.pop(group) for group in groups]
+        if len(first) == shared:
+            ways.append(EPSILON)
+        tail = ways[0] if len(ways) == 1 else Alt(tuple(ways))
+        made[key] = join((any_spelling(first[depth:shared]), tail))
+    return made[0, len(ordered), 0]
+
+
+def _groups(ordered: list[str], start: int, stop: int, depth: int) -> list[tuple[int, int, int]]:
+    """Return the ranges of sorted texts that have the same character at `depth`."""
+    found = []
+    while start < stop:
+        end = bisect_right(ordered, ordered[start][: depth + 1] + chr(0x10FFFF), start, stop)
+        while end < stop and ordered[end][depth] == ordered[start][depth]:
+            end += 1
+        found.append((start, end, depth))
+        start = end
+    return found
 
 
 @lru_cache(maxsize=4096)

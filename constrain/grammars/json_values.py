@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from decimal import Decimal
+import reprlib
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from constrain.errors import GrammarSyntaxError, LimitExceededError
@@ -14,6 +15,8 @@ from constrain.limits import Limits
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
+_INT_DIGITS = 4000  # Python reads 4,300
+_PLAIN_DIGITS = 40
 
 
 class DuplicateKeyError(ValueError):
@@ -33,19 +36,33 @@ def read_json(text: str | bytes, limits: Limits) -> Any:
         except UnicodeDecodeError as error:
             raise GrammarSyntaxError(f"the schema is not UTF-8 at byte {error.start}") from None
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
+        return json.loads(
+            text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
+        )
     except RecursionError:
         return _Reader(text, limits).read()
     except json.JSONDecodeError as error:
         raise GrammarSyntaxError(f"the schema is not JSON: {error.msg}", text, error.pos) from None
     except DuplicateKeyError as error:
-        raise GrammarSyntaxError(f"the schema has the key {error.args[0]!r} twice in one object") from None
+        raise GrammarSyntaxError(f"the schema has the key {brief(error.args[0])} twice in one object") from None
     except ValueError as error:
         raise GrammarSyntaxError(f"the schema is not JSON: {error}") from None
 
 
 def _refuse(word: str) -> object:
     raise ValueError(f"{word} is no JSON number")
+
+
+def _integer(text: str) -> int | Decimal:
+    """Return an integer; as Decimal where Python would refuse to read so many digits."""
+    return int(text) if len(text) <= _INT_DIGITS else Decimal(text)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"the exponent of {brief(text)} is out of range") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -114,7 +131,10 @@ class _Reader:
         if found is None:
             raise self._error("expected a value")
         self.position = found.end()
-        return Decimal(found.group()) if found.group(1) or found.group(2) else int(found.group())
+        try:
+            return _decimal(found.group()) if found.group(1) or found.group(2) else _integer(found.group())
+        except ValueError as error:
+            raise self._error(str(error)) from None
 
     def _string(self) -> str:
         try:
@@ -140,7 +160,7 @@ class _Reader:
             raise self._error("expected ':'")
         self.position += 1
         if key in value:
-            raise GrammarSyntaxError(f"the schema has the key {key!r} twice in one object")
+            raise GrammarSyntaxError(f"the schema has the key {brief(key)} twice in one object")
         return key
 
     def _store(self, into: list[Any] | dict[str, Any], key: str | None, value: Any) -> None:
@@ -176,17 +196,46 @@ def exact(value: int | float | Decimal) -> Decimal:  # noqa: PYI041
             raise ValueError(f"{value} is no JSON number")
         return value
     if isinstance(value, int):
-        return Decimal(value)
+        return Decimal(int(value))
     if not math.isfinite(value):
         raise ValueError(f"{value} is no JSON number")
-    return Decimal(repr(value))
+    return Decimal(float.__repr__(value))
 
 
 def number_spellings(value: int | float | Decimal) -> tuple[str, ...]:  # noqa: PYI041
-    """Return how a constant may be written: plainly (`1`), and as the schema writes it (`1.0`)."""
+    """Return how a constant may be written: plainly (`1`, `1.5`), as the schema writes it (`1.0`), as floats print."""
     number = exact(value)
-    written = str(number).replace("E", "e") if isinstance(value, Decimal) else repr(value)
-    if number == number.to_integral_value() and number.adjusted() < 40:
-        whole = str(int(number))
-        return (whole,) if written == whole or isinstance(value, int) else (whole, written)
-    return (written,)
+    written = float.__repr__(value) if isinstance(value, float) else str(number).replace("E", "e")
+    if isinstance(value, int):
+        return (written,)
+    found = []
+    if number.is_zero():
+        found.append("0")
+    elif abs(number.adjusted()) < _PLAIN_DIGITS:
+        text = f"{number:f}"
+        found.append(text.rstrip("0").removesuffix(".") if "." in text else text)
+    found.append(written)
+    printed = repr(float(number))
+    if printed not in {"inf", "-inf"} and Decimal(printed) == number:
+        found.append(printed)
+    return tuple(dict.fromkeys(found))
+
+
+class _Brief(reprlib.Repr):
+    """Shows any value in a few words: no depth, length or number of digits is too much."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 3, 60, 60
+
+    def repr_int(self, x: int, _level: int) -> str:
+        return repr(x) if x.bit_length() < 128 else f"an integer of {x.bit_length()} bits"
+
+
+def brief(value: object) -> str:
+    """Return `repr(value)` shortened to a few words, for messages."""
+    try:
+        shown = _Brief().repr(value)
+    except Exception:  # noqa: BLE001
+        return f"a {type(value).__name__}"  # whatever a foreign __repr__ does
+    return shown if len(shown) <= 160 else f"{shown[:157]}..."

@@ -7,7 +7,7 @@ an object or array in between contributes nothing (the least fixpoint), so `A = 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 
 from constrain.errors import GrammarError, LimitExceededError
 from constrain.grammars.json_schema.patterns import filtered, has_text
@@ -25,9 +25,9 @@ from constrain.grammars.json_schema.shapes import (
 from constrain.limits import Limits
 
 Shapes = tuple[Shape, ...]
-# Generators on a stack of our own (`_run`): references may be chained to any length.
-_Step = Generator["_Step", Shapes, Shapes]
+_Leaves = tuple[Shapes, tuple[int, ...]]  # shapes, and conjunctions that are worked out together
 _MAX_ROUNDS = 64
+_MAX_VISITS = 100  # expressions passed on the way to shapes, as a multiple of `max_schema_nodes`
 
 UNION, ANY, ALL, REF = "union", "any", "all", "ref"
 
@@ -41,9 +41,9 @@ class Algebra:
         self.targets: list[int | None] = []  # location of a schema -> its expression, once it is known
         self._ids: dict[tuple[str, tuple[object, ...]], int] = {}
         self._shapes: dict[int, Shapes] = {}
-        self._partial: dict[int, Shapes] = {}
-        self._depends: set[int] = set()
+        self._work = 0
         self._productive: dict[int, bool] = {}
+        self._heights: dict[int, int] = {}
         assert self.union(EVERYTHING) == TRUE
         assert self.union(()) == FALSE
 
@@ -117,46 +117,80 @@ class Algebra:
         known = self._shapes.get(expression)
         if known is not None:
             return known
-        shapes = _run(self._unfold(expression))
-        self._shapes[expression] = shapes
+        parts_of: dict[int, list[_Leaves]] = {}
+        leaves = self._leaves(expression)
+        order = self._conjunctions(leaves, parts_of)
+        rounds = 0
+        while self._settle(order, parts_of):
+            rounds += 1
+            if rounds > _MAX_ROUNDS:
+                raise GrammarError("a reference leads back to itself through allOf without coming to an end")
+        shapes = self._shapes[expression] = self._together(leaves)
         return shapes
 
-    def _unfold(self, expression: int) -> _Step:
-        known = self._shapes.get(expression)
-        if known is not None:
-            return known
-        if expression in self._partial:
-            self._depends.add(expression)
-            return self._partial[expression]
-        self._partial[expression] = ()
-        for _ in range(_MAX_ROUNDS):
-            shapes = yield self._unfold_once(expression)
-            if expression not in self._depends or set(shapes) <= set(self._partial[expression]):
-                break
-            self._partial[expression] = shapes
-        else:
-            raise GrammarError("a reference leads back to itself through allOf without coming to an end")
-        del self._partial[expression]
-        self._depends.discard(expression)
-        if not self._depends:
-            self._shapes[expression] = shapes
-        return shapes
+    def _leaves(self, expression: int) -> _Leaves:
+        """Return the known shapes and the conjunctions that unions and references lead to, each once."""
+        seen = {expression}
+        stack = [expression]
+        shapes: list[Shape] = []
+        conjunctions: list[int] = []
+        while stack:
+            one = stack.pop()
+            known = self._shapes.get(one)
+            if known is not None:
+                shapes.extend(known)
+                continue
+            kind, parts = self.terms[one]
+            if kind == ALL:
+                conjunctions.append(one)
+                continue
+            below = [self.targets[_int(part)] for part in parts] if kind == REF else parts
+            for part in reversed(below):
+                if part not in seen:
+                    seen.add(_int(part))
+                    stack.append(_int(part))
+        self._work += len(seen)
+        if self._work > _MAX_VISITS * self.limits.max_schema_nodes:
+            raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, "following references")
+        if not shapes and not conjunctions:
+            self._shapes.update(dict.fromkeys(seen, ()))
+        return united(shapes), tuple(conjunctions)
 
-    def _unfold_once(self, expression: int) -> _Step:
-        kind, parts = self.terms[expression]
-        if kind == REF:
-            target = self.targets[_int(parts[0])]
-            assert target is not None
-            return (yield self._unfold(target))
-        if kind == ANY:
-            found: list[Shape] = []
-            for part in parts:
-                found.extend((yield self._unfold(_int(part))))
-            return united(found)
-        shapes = EVERYTHING
-        for part in parts:
-            shapes = self._product(shapes, (yield self._unfold(_int(part))))
-        return shapes
+    def _conjunctions(self, leaves: _Leaves, parts_of: dict[int, list[_Leaves]]) -> list[int]:
+        """Return the conjunctions that are not known yet, the inner ones first, and note what each is made of."""
+        order: list[int] = []
+        stack = [(one, False) for one in leaves[1]]
+        while stack:
+            one, entered = stack.pop()
+            if entered:
+                order.append(one)
+            elif one not in parts_of:
+                parts_of[one] = [self._leaves(_int(part)) for part in self.terms[one][1]]
+                stack.append((one, True))
+                stack.extend((inner, False) for part in parts_of[one] for inner in part[1] if inner not in parts_of)
+        return order
+
+    def _settle(self, order: list[int], parts_of: dict[int, list[_Leaves]]) -> bool:
+        """Work out every conjunction once, from what is known so far; return whether another round may give more."""
+        early: set[int] = set()  # read before it was worked out in this round
+        done: set[int] = set()
+        grown: set[int] = set()
+        for one in order:
+            shapes = EVERYTHING
+            for part in parts_of[one]:
+                early.update(inner for inner in part[1] if inner in parts_of and inner not in done)
+                shapes = self._product(shapes, self._together(part))
+            if not set(shapes) <= set(self._shapes.get(one, ())):
+                grown.add(one)
+            self._shapes[one] = shapes
+            done.add(one)
+        return not early.isdisjoint(grown)
+
+    def _together(self, leaves: _Leaves) -> Shapes:
+        shapes, conjunctions = leaves
+        if not conjunctions:
+            return shapes
+        return united([*shapes, *(shape for one in conjunctions for shape in self._shapes.get(one, ()))])
 
     def _product(self, first: Shapes, second: Shapes) -> Shapes:
         if first is EVERYTHING:
@@ -210,13 +244,25 @@ class Algebra:
     def _grounded(self, expression: int) -> bool:
         """Return whether some shape needs only what is known to have instances; if so, note it."""
         good = self._productive
-        for shape in self.unfold(expression):
-            if all(good.get(part, False) for part in needed(shape)) and (
-                not isinstance(shape, Str) or has_text(shape, self.limits)
-            ):
-                good[expression] = True
-                return True
-        return False
+        found = [
+            self.height(shape)
+            for shape in self.unfold(expression)
+            if all(good.get(part, False) for part in needed(shape))
+            and (not isinstance(shape, Str) or has_text(shape, self.limits))
+        ]
+        if not found:
+            return False
+        good[expression] = True
+        self._heights[expression] = min(found)
+        return True
+
+    def height(self, shape: Shape) -> int:
+        """Return how many levels of containers below it are enough for an instance of a shape that has one."""
+        return max((1 + self._heights[part] for part in needed(shape)), default=0)
+
+    def height_of(self, expression: int) -> int:
+        """Return the same for an expression that has an instance."""
+        return self._heights[expression]
 
     def allowed(self, shape: Shape) -> Shape | None:
         """Return the shape without members and items that have no instance, or None if it has none itself."""
@@ -262,18 +308,3 @@ def needed(shape: Shape) -> Iterable[int]:
 def _int(part: object) -> int:
     assert isinstance(part, int)
     return part
-
-
-def _run(step: _Step) -> Shapes:
-    stack = [step]
-    value: Shapes | None = None
-    while True:
-        try:
-            stack.append(next(stack[-1]) if value is None else stack[-1].send(value))
-            value = None
-        except StopIteration as stop:
-            stack.pop()
-            value = stop.value
-            assert value is not None
-            if not stack:
-                return value

@@ -7,7 +7,7 @@ from typing import Any
 from constrain.errors import EmptyLanguageError
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
 from constrain.grammars.json_schema.keywords import Document
-from constrain.grammars.json_schema.nodes import Nodes
+from constrain.grammars.json_schema.nodes import MAX_INDENT_DEPTH, Nodes
 from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_values import read_json
 from constrain.grammars.python_types import schema_of
@@ -112,7 +112,8 @@ def _caps(options: Options) -> list[ReportItem]:
         run = options.max_whitespace if options.whitespace == "flexible" else 0
         caps.append(ReportItem("#", "max_whitespace", "cap", f"runs of at most {run} blanks"))
     else:
-        caps.append(ReportItem("#", "whitespace", "cap", f"as json.dumps(indent={options.indent}) writes it"))
+        note = f"as json.dumps(indent={options.indent}) writes it, {MAX_INDENT_DEPTH} levels or as deep as needed"
+        caps.append(ReportItem("#", "whitespace", "cap", note))
     if options.max_string is not None:
         caps.append(ReportItem("#", "max_string", "cap", f"free strings of at most {options.max_string} code points"))
     if options.string_spelling == "plain":

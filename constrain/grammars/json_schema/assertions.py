@@ -22,7 +22,7 @@ from constrain.grammars.json_schema.shapes import (
     reduced,
     united,
 )
-from constrain.grammars.json_values import exact, is_number, number_spellings
+from constrain.grammars.json_values import brief, exact, is_number, number_spellings
 from constrain.ir import ReportItem
 
 if TYPE_CHECKING:
@@ -34,13 +34,11 @@ _ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems")
 _OBJECT = ("properties", "required", "additionalProperties")
 _OF_ONE_TYPE = frozenset((*_NUMBER, *_STRING, *_ARRAY, *_OBJECT, "type"))
 _LARGEST_EXPONENT = 2000
-_ESCAPES = str.maketrans({"~": "~0", "/": "~1"})
 
 
 def wrong(where: str, expected: str, value: object) -> GrammarSyntaxError:
     """Return the error for a keyword whose value is not what the standard asks for."""
-    shown = repr(value)
-    return GrammarSyntaxError(f"{where} {expected}, got {shown if len(shown) <= 80 else shown[:77] + '...'}")
+    return GrammarSyntaxError(f"{where} {expected}, got {brief(value)}")
 
 
 class Assertions:
@@ -129,12 +127,14 @@ class Assertions:
             number = exact(value)
         except ValueError:
             raise wrong(where, "must be a finite number", value) from None
-        if number and abs(number.adjusted()) > _LARGEST_EXPONENT:
+        if number.is_zero():
+            return Decimal(0)
+        if max(abs(number.adjusted()), len(number.as_tuple().digits)) > _LARGEST_EXPONENT:
             raise UnsupportedFeatureError(
                 where.rsplit("/", 1)[1],
                 where,
-                f"bounds beyond 10^{_LARGEST_EXPONENT} are not supported",
-                "Leave the bound out: numbers have at most max_digits digits.",
+                f"bounds beyond 10^{_LARGEST_EXPONENT}, or with more digits than that, are not supported",
+                "Leave the bound out, or round it: numbers have at most max_digits digits.",
             )
         return number
 
@@ -142,10 +142,9 @@ class Assertions:
         """Return the value of a counting keyword; a maximum above `max_repeat` is lowered to it and reported."""
         if keyword not in schema:
             return None
-        given = schema[keyword]
-        value = int(given) if is_number(given) and abs(given) < 10**18 and given == int(given) else -1
-        if value < 0:
-            raise wrong(f"{pointer}/{keyword}", "must be a non-negative integer", given)
+        value = _natural(schema[keyword])
+        if value is None:
+            raise wrong(f"{pointer}/{keyword}", "must be a non-negative integer", schema[keyword])
         if value > self.limits.max_repeat:
             if keyword.startswith("min"):
                 raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by {keyword} at {pointer}")
@@ -213,6 +212,9 @@ class Assertions:
             raise wrong(where, "must be an array", values)
         if len(values) > self.limits.max_literals:
             raise LimitExceededError("max_literals", self.limits.max_literals, f"at {where}")
+        containers = sum(isinstance(value, (list, tuple, dict)) for value in values)
+        if containers > self.limits.max_schema_nodes:
+            raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, f"by arrays and objects at {where}")
         shapes: list[Shape] = []
         texts: dict[str, None] = {}
         numbers: dict[Decimal, tuple[str, ...]] = {}
@@ -278,6 +280,20 @@ class Assertions:
         if shape is None:
             raise wrong(where, "must hold JSON values", value)
         return self.document.algebra.union((shape,))
+
+
+def _natural(given: object) -> int | None:
+    """Return a count, 10^18 for all that are larger; None if it is none."""
+    if not is_number(given):
+        return None
+    assert isinstance(given, (int, float, Decimal))
+    try:
+        number = exact(given)
+    except ValueError:
+        return None
+    if number < 0 or number != number.to_integral_value():
+        return None
+    return int(number) if number.is_zero() or number.adjusted() < 18 else 10**18
 
 
 def check_text(text: object, where: str) -> str:

@@ -4,9 +4,54 @@ from __future__ import annotations
 
 from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.patterns import has_text
-from constrain.grammars.json_schema.shapes import Arr, Obj, Shape, Str, conjoin
+from constrain.grammars.json_schema.shapes import Arr, Num, Obj, Shape, Str, conjoin
 
 _MAX_DEPTH = 4
+
+
+def told_apart(algebra: Algebra, parts: list[int]) -> bool:
+    """Return True only if no two expressions share a value, seen at once: all are constants, or objects with a tag.
+
+    A tag is a member that all require, with constant strings as values, none of them in two objects.
+    """
+    shapes = [shape for part in parts for shape in algebra.unfold(part)]
+    constants = [_constants(shape) for shape in shapes]
+    if all(found is not None for found in constants):
+        return _all_new(constants)
+    tags: list[dict[str, int]] = []
+    for shape in shapes:
+        if not isinstance(shape, Obj):
+            return False
+        tags.append({prop.name: prop.expression for prop in shape.props if prop.required})
+    return any(
+        all(name in tag for tag in tags) and _all_new([_tag(algebra, tag[name]) for tag in tags]) for name in tags[0]
+    )
+
+
+def _constants(shape: Shape) -> tuple[object, ...] | None:
+    """Return the values of an enumeration, None for other shapes."""
+    if isinstance(shape, Str) and shape.texts is not None and not shape.patterns:
+        return shape.texts
+    if isinstance(shape, Num) and shape.values is not None:
+        return tuple(value for value, _ in shape.values)
+    return None
+
+
+def _tag(algebra: Algebra, expression: int) -> tuple[object, ...] | None:
+    shapes = algebra.unfold(expression)
+    return _constants(shapes[0]) if len(shapes) == 1 and isinstance(shapes[0], Str) else None
+
+
+def _all_new(lists: list[tuple[object, ...] | None]) -> bool:
+    """Return whether no value comes twice; False if a list is not known."""
+    seen: set[object] = set()
+    count = 0
+    for values in lists:
+        if values is None:
+            return False
+        seen.update(values)
+        count += len(values)
+    return len(seen) == count
 
 
 def are_disjoint(algebra: Algebra, first: int, second: int, depth: int = 0) -> bool:

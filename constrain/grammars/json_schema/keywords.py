@@ -12,10 +12,11 @@ from constrain.errors import LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.assertions import Assertions, wrong
-from constrain.grammars.json_schema.disjoint import are_disjoint
+from constrain.grammars.json_schema.disjoint import are_disjoint, told_apart
 from constrain.grammars.json_schema.options import Options
-from constrain.grammars.json_schema.references import References, escaped
+from constrain.grammars.json_schema.references import References, below, escaped
 from constrain.grammars.json_schema.shapes import FALSE, TRUE
+from constrain.grammars.json_values import brief
 from constrain.ir import ReportItem
 
 _LISTS = ("prefixItems", "anyOf", "allOf", "oneOf")
@@ -95,6 +96,8 @@ class Document:
                     self._note(pointer, keyword, "annotation", f"draft {self.draft} ignores what stands beside $ref")
                 return
         for keyword, value in schema.items():
+            if not isinstance(keyword, str):
+                raise wrong(pointer, "must have strings as keys", keyword)
             if keyword in vocabulary.ENFORCED:
                 self._subschemas(keyword, value, pointer, base, depth)
             elif keyword in vocabulary.REFUSED or keyword == "format":
@@ -109,15 +112,19 @@ class Document:
         if keyword == "properties":
             if not isinstance(value, dict):
                 raise wrong(f"{pointer}/properties", "must be an object", value)
+            inside = below(pointer, "properties")
             for name, part in value.items():
-                self._place(part, f"{pointer}/properties/{escaped(name)}", base, depth)
+                if not isinstance(name, str):
+                    raise wrong(inside, "must have strings as keys", name)
+                self._place(part, below(inside, escaped(name)), base, depth)
         elif keyword in _LISTS or (keyword == "items" and isinstance(value, list)):
             if not isinstance(value, list) or (not value and keyword not in {"items", "prefixItems"}):
                 raise wrong(f"{pointer}/{keyword}", "must be a non-empty array of schemas", value)
+            inside = below(pointer, keyword)
             for place, part in enumerate(value):
-                self._place(part, f"{pointer}/{keyword}/{place}", base, depth)
+                self._place(part, below(inside, str(place)), base, depth)
         elif keyword in _SINGLE:
-            self._place(value, f"{pointer}/{keyword}", base, depth)
+            self._place(value, below(pointer, keyword), base, depth)
 
     def _note(self, pointer: str, keyword: str, status: str, note: str = "") -> None:
         self.report.append(ReportItem(pointer, keyword, status, note))
@@ -130,7 +137,7 @@ class Document:
                 self._note(pointer, keyword, "annotation", "not asserted")
                 return
             remedy = "Pass formats='annotate' to leave it unchecked, or describe it with pattern."
-            raise UnsupportedFeatureError("format", f"{pointer}/format", f"{value!r} is not enforced yet", remedy)
+            raise UnsupportedFeatureError("format", f"{pointer}/format", f"{brief(value)} is not enforced yet", remedy)
         about = vocabulary.SPEAKS_OF.get(keyword)
         if any(
             value == vacuous and type(value) is type(vacuous) for vacuous in vocabulary.VACUOUS.get(keyword, ())
@@ -202,6 +209,13 @@ class Document:
 
     def _check_exclusive(self, pointer: str, parts: list[int]) -> None:
         """Refuse a `oneOf` unless no value can be in two of its branches: it is then an `anyOf`."""
+        if told_apart(self.algebra, parts):
+            return
+        pairs = len(parts) * (len(parts) - 1) // 2
+        if pairs > self.options.limits.max_schema_nodes:
+            raise LimitExceededError(
+                "max_schema_nodes", self.options.limits.max_schema_nodes, f"by pairs of branches at {pointer}"
+            )
         for place, first in enumerate(parts):
             for later in range(place + 1, len(parts)):
                 if not are_disjoint(self.algebra, first, parts[later]):

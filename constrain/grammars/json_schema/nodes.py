@@ -18,6 +18,7 @@ from constrain.grammars.json_schema.patterns import has_text, spelled_pattern
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Obj, Shape, Str
 from constrain.grammars.json_text import (
     any_spelling,
+    any_spelling_of,
     chars_between,
     plain,
     quoted,
@@ -32,6 +33,7 @@ _BOOLEANS = {
     (False,): Lexeme(Literal(b"false")),
 }
 _INLINE_PARTS = 4
+MAX_INDENT_DEPTH = 32
 
 
 class Nodes:
@@ -45,6 +47,7 @@ class Nodes:
         self._nodes: dict[tuple[int, int], Node] = {}
         self._unions: dict[Hashable, Node] = {}
         self._terminals: dict[Shape, Node] = {}
+        self._deepest: int | None = None
 
     def value(self, expression: int, depth: int = 0) -> Node | None:
         """Return the node of an expression's values, or None if it has none."""
@@ -53,11 +56,16 @@ class Nodes:
         if found is None:
             if not self.algebra.productive(expression):
                 return None
+            if self._deepest is None:  # the root
+                self._deepest = max(MAX_INDENT_DEPTH, self.algebra.height_of(expression))
             parts = []
             for shape in self.algebra.unfold(expression):
                 kept = self.algebra.allowed(shape)
-                if kept is not None:
+                # Laid out by indent every depth has rules of its own, which must not go on for ever.
+                if kept is not None and (not depth or depth + self.algebra.height(kept) <= self._deepest):
                     parts.append(self._shape(kept, depth))
+            if not parts:
+                return None
             if len(parts) > _INLINE_PARTS:
                 found = Ref(("union", expression, depth))
                 self._unions[key] = alt(parts)
@@ -104,15 +112,19 @@ class Nodes:
             low = max(shape.minimum - max(count, 1), 0)
             high = None if shape.maximum is None else shape.maximum - max(count, 1)
             tail = Repeat(seq((layout.comma, rest)), low, high) if high != 0 else None
-        places = [self.value(part, depth) for part in shape.prefix]
+        places: list[Node] = []
+        for part in shape.prefix:
+            node = self.value(part, depth)
+            if node is None:  # too deep
+                tail = rest = None
+                break
+            places.append(node)
         if not places:
             if rest is None:
                 return layout.array(None, may_be_empty=True)
             places = [rest]
         for place in range(len(places) - 1, -1, -1):
-            node = places[place]
-            assert node is not None
-            body = node if place == 0 else seq((layout.comma, node))
+            body = places[place] if place == 0 else seq((layout.comma, places[place]))
             body = body if tail is None else seq((body, tail))
             tail = optional(body) if place > 0 and place >= shape.minimum else body
         return layout.array(tail, may_be_empty=shape.minimum == 0)
@@ -160,4 +172,4 @@ class Nodes:
         """Return the terminal of some constant strings in the spelling that was asked for."""
         if self.options.string_spelling == "plain":
             return Lexeme(one_of([plain(text) for text in texts]) if len(texts) > 1 else Literal(plain(texts[0])))
-        return Lexeme(quoted(alt(any_spelling(text) for text in texts)))
+        return Lexeme(quoted(any_spelling(texts[0]) if len(texts) == 1 else any_spelling_of(texts)))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
 from constrain.limits import DEFAULT_LIMITS, Limits
 
+_MAX_DIGITS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -29,22 +31,34 @@ class Options:
         _one_of("extra", self.extra, ("schema", "forbid"))
         if isinstance(self.whitespace, str):
             _one_of("whitespace", self.whitespace, ("flexible", "compact"))
-        elif not 0 <= self.whitespace <= 64:
-            raise ValueError(f"bad indent, whitespace={self.whitespace}; expected 0 to 64")
-        if self.max_whitespace < 0:
-            raise ValueError(f"max_whitespace={self.max_whitespace}; expected 0 or more")
-        digits: tuple[int, ...] = self.max_digits
-        if len(digits) != 3 or digits[0] < 1 or min(digits) < 0:
+        elif not _is_count(self.whitespace) or self.whitespace > 64:
+            raise ValueError(f"bad indent, whitespace={self.whitespace!r}; expected 0 to 64")
+        if not _is_count(self.max_whitespace):
+            raise ValueError(f"max_whitespace={self.max_whitespace!r}; expected 0 or more")
+        digits: object = self.max_digits
+        if (
+            not isinstance(digits, (tuple, list))
+            or len(digits) != 3
+            or not all(_is_count(count) and count <= _MAX_DIGITS for count in digits)
+            or digits[0] < 1
+        ):
             raise ValueError(
-                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent)"
+                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent),"
+                f" none above {_MAX_DIGITS}"
             )
-        if self.max_string is not None and self.max_string < 0:
-            raise ValueError(f"max_string={self.max_string}; expected None, 0 or more")
+        if self.max_string is not None and not _is_count(self.max_string):
+            raise ValueError(f"max_string={self.max_string!r}; expected None, 0 or more")
+        if not isinstance(self.limits, Limits):
+            raise TypeError(f"limits={self.limits!r}; expected constrain.Limits")
 
     @property
     def indent(self) -> int | None:
         """Spaces per level, or None where whitespace is not laid out."""
         return self.whitespace if isinstance(self.whitespace, int) else None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -7,10 +7,16 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from constrain.errors import GrammarSyntaxError, UnsupportedFeatureError
+from constrain.grammars.json_values import brief
 
 # Keywords whose value is data, not schema: ids inside it name nothing.
 _DATA = frozenset({"const", "enum", "default", "examples"})
 _ESCAPE = re.compile(r"~(?![01])")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,15}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Pointers are for people: beyond these lengths their middle is left out, so that deep schemas cost no memory for them.
+_LONGEST_TOKEN = 200
+_LONGEST_POINTER = 2_000
 
 
 class References:
@@ -34,7 +40,7 @@ class References:
             UnsupportedFeatureError: it names another document.
         """
         if not isinstance(reference, str):
-            raise GrammarSyntaxError(f"$ref at {where} must be a string, got {reference!r}")
+            raise GrammarSyntaxError(f"$ref at {where} must be a string, got {brief(reference)}")
         if base == self.base and reference.startswith("#"):
             uri, fragment, document, pointer = base, reference[1:], self.root, "#"
         else:
@@ -44,11 +50,11 @@ class References:
         if fragment and not fragment.startswith("/"):
             named = self._names().get(f"{uri}#{fragment}")
             if named is None:
-                raise GrammarSyntaxError(f"$ref {reference!r} at {where}: there is no such anchor")
+                raise GrammarSyntaxError(f"$ref {brief(reference)} at {where}: there is no such anchor")
             return (*named, uri)
         for token in fragment.split("/")[1:]:
             document = _step(document, token, reference, where)
-            pointer = f"{pointer}/{token}"
+            pointer = below(pointer, token)
         return document, pointer, uri
 
     def base_of(self, schema: Any, base: str) -> str:
@@ -71,7 +77,7 @@ class References:
             raise UnsupportedFeatureError(
                 "$ref",
                 where,
-                f"{reference!r} names a document that was not given",
+                f"{brief(reference)} names a document that was not given",
                 "Copy it into $defs and refer to it there; nothing is fetched from the network.",
             )
         return found
@@ -85,7 +91,7 @@ class References:
         while stack:
             value, pointer, base = stack.pop()
             if isinstance(value, list):
-                stack.extend((item, f"{pointer}/{place}", base) for place, item in enumerate(value))
+                stack.extend((item, below(pointer, str(place)), base) for place, item in enumerate(value))
             if not isinstance(value, dict):
                 continue
             name = self._id_of(value)
@@ -96,7 +102,7 @@ class References:
             if isinstance(value.get("$anchor"), str):
                 found[f"{base}#{value['$anchor']}"] = (value, pointer)
             stack.extend(
-                (item, f"{pointer}/{escaped(str(key))}", base) for key, item in value.items() if key not in _DATA
+                (item, below(pointer, escaped(str(key))), base) for key, item in value.items() if key not in _DATA
             )
         self._resources = found
         return found
@@ -104,15 +110,25 @@ class References:
 
 def _step(document: Any, token: str, reference: str, where: str) -> Any:
     if _ESCAPE.search(token):
-        raise GrammarSyntaxError(f"$ref {reference!r} at {where}: '~' must be written ~0")
+        raise GrammarSyntaxError(f"$ref {brief(reference)} at {where}: '~' must be written ~0")
     key = token.replace("~1", "/").replace("~0", "~")
     if isinstance(document, dict) and key in document:
         return document[key]
-    if isinstance(document, list) and (key == "0" or (key.isdecimal() and key[0] != "0")) and int(key) < len(document):
+    if isinstance(document, list) and _INDEX.fullmatch(key) and int(key) < len(document):
         return document[int(key)]
-    raise GrammarSyntaxError(f"$ref {reference!r} at {where}: there is nothing at {key!r}")
+    raise GrammarSyntaxError(f"$ref {brief(reference)} at {where}: there is nothing at {brief(key)}")
 
 
 def escaped(key: str) -> str:
     """Return a key as a token of a JSON pointer."""
+    if not key.isascii():
+        key = _SURROGATE.sub(lambda found: ascii(found.group())[1:-1], key)
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
+
+
+def below(pointer: str, token: str) -> str:
+    """Return the pointer of a member; what is too long to be read is shortened in its middle."""
+    if len(token) > _LONGEST_TOKEN:
+        token = f"{token[: _LONGEST_TOKEN // 2]}...{token[-_LONGEST_TOKEN // 4 :]}"
+    made = f"{pointer}/{token}"
+    return made if len(made) <= _LONGEST_POINTER else f"{made[: _LONGEST_POINTER // 4]}...{made[-_LONGEST_POINTER // 2 :]}"
