@@ -27,6 +27,7 @@ import numpy as np
 from constrain import ir
 from constrain.automata import shapes
 from constrain.automata.arena import Arena, Workspace
+from constrain.automata.byte_sets import members
 from constrain.automata.byte_trie import trie_nodes
 from constrain.automata.counts import SURELY_LESS, UNBOUNDED
 from constrain.automata.regex import EPSILON, NOTHING, RegexTable
@@ -328,14 +329,15 @@ class Lexicon:
         accepts = ACCEPTS if self.table.nullable[expression] else 0
         self.states[state, FLAGS] = accepts | CONTINUES
         if self.table.symbolic[expression]:
-            self.states[state, FLOOR] = self.far - shapes.lowest_offset(self.table, expression)
+            margin = shapes.margin_of(self.table, expression) or 0
+            self.states[state, FLOOR] = self.far + margin - shapes.lowest_offset(self.table, expression)
         return state
 
     def expand(self, state: int) -> None:
         """Fill in the row of a state (cost: 10 to 50 microseconds)."""
         row = np.zeros(256, dtype=np.int32)
         for mask, to in self.table.row(self._expressions[state]):
-            row[_members(mask)] = self.entry(to)
+            row[members(mask)] = self.entry(to)
         self.states[state, FIRST:FLOOR] = np.packbits(row != 0, bitorder="little").view(np.int32)
         # Written last and at once: kernels of other threads read `delta` without the lock.
         self.delta[state] = row
@@ -381,21 +383,6 @@ class Lexicon:
             self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
         self.num_rows += 1
         return self.num_rows - 1
-
-
-_member_cache: OrderedDict[int, npt.NDArray[np.intp]] = OrderedDict()
-
-
-def _members(mask: int) -> npt.NDArray[np.intp]:
-    """Return the bytes of a 256-bit set, cached, since the same few sets recur."""
-    found = _member_cache.get(mask)
-    if found is None:
-        bits = np.frombuffer(mask.to_bytes(32, "little"), dtype=np.uint8)
-        found = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
-        _member_cache[mask] = found
-        if len(_member_cache) > 4096:
-            _member_cache.popitem(last=False)
-    return found
 
 
 _OF_LEXERS = ("max_lexer_states", "max_memory", "max_repeat", "max_count_sets", "max_emptiness_steps", "max_literals")

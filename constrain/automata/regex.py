@@ -28,6 +28,7 @@ ALL_BYTES = (1 << 256) - 1
 _LEAF = 0
 _MANY_PARTS = 48
 _MERGED_PREFIX = 8
+_WHOLES = (CONCAT, ALTERNATE, INTERSECT)
 
 
 class RegexTable:
@@ -50,7 +51,9 @@ class RegexTable:
         self._ids: dict[tuple[int, ...], int] = {}
         self._rows: dict[int, Row] = {NOTHING: (), EPSILON: ()}
         self._least: dict[int, int] = {NOTHING: 1 << 40, EPSILON: 0}
-        self._live: dict[int, bool] = {NOTHING: False, EPSILON: True}
+        self.live: dict[int, bool] = {NOTHING: False, EPSILON: True}
+        # Of intersections with symbols (see `shapes`): None where the counts have to be written out.
+        self.margins: dict[int, int | None] = {}
         self.everything = self.repeat(self.byte_class(alphabet), 0, UNBOUNDED)
 
     def __len__(self) -> int:
@@ -69,7 +72,7 @@ class RegexTable:
             if kind == REPEAT:
                 self.symbolic.append(is_symbol(args[1]) or is_symbol(args[2]))
             else:
-                self.symbolic.append(kind in (CONCAT, ALTERNATE) and any(self.symbolic[part] for part in args))
+                self.symbolic.append(kind in _WHOLES and any(self.symbolic[part] for part in args))
         return found
 
     # Constructors
@@ -345,7 +348,7 @@ class RegexTable:
         """
         if not self.unsure[root]:
             return root != NOTHING
-        live = self._live
+        live = self.live
         stack = [root]
         while stack and root not in live:
             top = stack[-1]
@@ -354,6 +357,10 @@ class RegexTable:
                 stack.pop()
             elif self.nullable[top] or not self.unsure[top]:
                 live[top] = top != NOTHING
+            elif kind == INTERSECT and self.symbolic[top]:
+                from constrain.automata.shapes import settle
+
+                settle(self, top)
             elif kind in (INTERSECT, COMPLEMENT):
                 self._search(top)
             else:
@@ -375,7 +382,7 @@ class RegexTable:
         stack = [root]
         while stack:
             state = stack.pop()
-            if self.nullable[state] or self._live.get(state) or not self.unsure[state]:
+            if self.nullable[state] or self.live.get(state) or not self.unsure[state]:
                 self._mark_live(state, parents)
                 return
             if len(parents) > self.limits.max_emptiness_steps:
@@ -383,15 +390,15 @@ class RegexTable:
                     "max_emptiness_steps", self.limits.max_emptiness_steps, "deciding whether an intersection is empty"
                 )
             for _, target in self.row(state):
-                if target not in parents and self._live.get(target, True):
+                if target not in parents and self.live.get(target, True):
                     parents[target] = state
                     stack.append(target)
         for state in parents:
-            self._live[state] = False
+            self.live[state] = False
 
     def _mark_live(self, state: int, parents: dict[int, int]) -> None:
         while True:
-            self._live[state] = True
+            self.live[state] = True
             if parents[state] == state:
                 return
             state = parents[state]

@@ -43,8 +43,8 @@ class Options:
             or digits[0] < 1
         ):
             raise ValueError(
-                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent),"
-                f" none above {_MAX_DIGITS}"
+                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent)"
+                f", none above {_MAX_DIGITS}"
             )
         if self.max_string is not None and not _is_count(self.max_string):
             raise ValueError(f"max_string={self.max_string!r}; expected None, 0 or more")

@@ -1085,9 +1085,7 @@ def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any)
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
     if KEY <= state < COUNT:
-        state = np.int64(
-            M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY) * OBJECT_WIDTH + O_OFFSET]]
-        )
+        state = np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY) * OBJECT_WIDTH + O_OFFSET]])
     state = _uncounted(mp, state)
     if state < LITERAL:
         if D[256 * state] < 0:
