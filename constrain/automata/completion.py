@@ -204,6 +204,7 @@ class Completer:
 
     def _bytes_to_try(self, lexer: int) -> list[int]:
         """Return one good byte for each way on from a lexer state, several for keys, whose text must be new."""
+        lexer, _ = self._machine.uncounted(lexer)  # whatever the count
         found = self._choices.get(lexer)
         if found is not None:
             return found
@@ -212,7 +213,7 @@ class Completer:
         inner = lexer
         if lex.KEY <= lexer < lex.COUNT:
             inner, per_target = self._machine.key_parts(lexer - lex.KEY)[0], _KEY_CHOICES
-        inner, _ = self._machine.uncounted(inner)
+            inner, _ = self._machine.uncounted(inner)
         if inner < lex.LITERAL:
             row = lexicon.transitions(inner)
             order = np.argsort(_RANK, kind="stable")

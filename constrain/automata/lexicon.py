@@ -279,25 +279,30 @@ class Lexicon:
         key = self.state(shape), action
         found = self._links.get(key)
         if found is None:
-            found = self._links[key] = LINK + self.num_links
+            found = LINK + self.num_links
             if found >= LITERAL:
                 raise LimitExceededError("max_lexer_states", self.limits.max_lexer_states, "in the lexer")
             self.reserve("links", 2 * self.num_links + 2)
             self.arena["links"][2 * self.num_links : 2 * self.num_links + 2] = key
             self.num_links += 1
+            self._links[key] = found
         return found
+
+    def _linked(self, link: int) -> tuple[int, int]:
+        """Return the shape's state and what becomes of its count."""
+        shape, action = self.arena["links"][2 * (link - LINK) : 2 * (link - LINK) + 2].tolist()
+        return shape, action
 
     def counted(self, link: int) -> tuple[int, int]:
         """Return the shape's state and the count of a link that gives one."""
-        shape, action = self.arena["links"][2 * (link - LINK) : 2 * (link - LINK) + 2].tolist()
+        shape, action = self._linked(link)
         return shape, action - _ABSOLUTE
 
     def make_near(self, state: int) -> None:
         """Find what a shape is written out as, when its count gets too low for it."""
         if self.states[state, NEAR] < 0:
             near = shapes.written_out(self.table, self._expressions[state], int(self.states[state, FLOOR]) - 1)
-            entry = self.entry(near)
-            self.states[state, NEAR] = entry
+            self.states[state, NEAR] = self.entry(near)
 
     def state(self, expression: int) -> int:
         """Return the state of an expression: 0 if nothing matches it, LEX_END if only the empty text does."""
@@ -322,15 +327,16 @@ class Lexicon:
         if state == len(self.delta):
             more = len(self.delta)
             self.delta = np.concatenate((self.delta, np.full((more, 256), _UNKNOWN, dtype=np.int32)))
-            self.reserve("states", 2 * more * STATE_WIDTH)
+            self.arena.reserve("states", 2 * more * STATE_WIDTH)  # `delta` is a new array already: see `reserve`
             self.states[more:] = _UNKNOWN
         self.num_states += 1
         self._expressions.append(expression)
         accepts = ACCEPTS if self.table.nullable[expression] else 0
         self.states[state, FLAGS] = accepts | CONTINUES
         if self.table.symbolic[expression]:
-            margin = shapes.margin_of(self.table, expression) or 0
-            self.states[state, FLOOR] = self.far + margin - shapes.lowest_offset(self.table, expression)
+            floor = shapes.floor_of(self.table, expression, self.far)
+            assert floor is not None  # its margin was settled with that of the shape it comes from
+            self.states[state, FLOOR] = floor
         return state
 
     def expand(self, state: int) -> None:
@@ -370,7 +376,7 @@ class Lexicon:
                 self.expand(current)
             for target in set(self.delta[current].tolist()):
                 if target >= LINK:
-                    target = int(self.arena["links"][2 * (target - LINK)])
+                    target, _ = self._linked(target)
                 if target > LEX_END and target not in seen and len(seen) < at_most:
                     seen.add(target)
                     queue.append(target)

@@ -243,16 +243,16 @@ class Machine(Contents):
 
     def _run(self, workspace: Workspace, op: int, a: int, b: int, c: int, data: Bytes, out: Array) -> int:
         run, tokens, blob = kernel.run, self.lexicon.token_array, self.lexicon.blob
-        while True:
-            grammar, scratch, lexicon = self._arena.array, workspace.arena.array, self._lexicon_array
-            result: int = run(grammar, scratch, lexicon, tokens, self.delta, self.rows, out, blob, data, op, a, b, c)
-            if result != _NEED:
-                return int(result)
-            try:
+        try:
+            while True:
+                tables = self._arena.array, workspace.arena.array, self._lexicon_array, tokens, self.delta, self.rows
+                result: int = run(*tables, out, blob, data, op, a, b, c)
+                if result != _NEED:
+                    return int(result)
                 self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
-            except BaseException:
-                self._header[at.H_READ] = 0  # the text is given up
-                raise
+        except BaseException:
+            self._header[at.H_READ] = 0  # the text is given up
+            raise
 
     def _intern(self, tag: int, *content: int) -> int:
         with self._lock, self._workspace() as workspace:

@@ -170,6 +170,7 @@ class RegexTable:
     def _merge_counts(self, parts: set[int]) -> set[int]:
         """Unite p x{a,b} t and p x{c,d} t into one node where their counts overlap or touch."""
         groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        wholes: dict[tuple[int, ...], int] = {}  # the last part of each group
         out = set()
         for part in parts:
             prefix: list[int] = []
@@ -179,10 +180,16 @@ class RegexTable:
                 head, tail = self.args[tail] if self.kinds[tail] == CONCAT else (tail, EPSILON)
             if self.kinds[head] == REPEAT:
                 body, low, high = self.args[head]
-                groups.setdefault((body, tail, *prefix), []).append((low, high))
+                key = (body, tail, *prefix)
+                groups.setdefault(key, []).append((low, high))
+                wholes[key] = part
             else:
                 out.add(part)
-        for (body, tail, *before), counts in groups.items():
+        for key, counts in groups.items():
+            if len(counts) == 1:
+                out.add(wholes[key])
+                continue
+            body, tail, *before = key
             intervals = merged(counts)
             if len(intervals) > self.limits.max_count_sets:
                 raise LimitExceededError("max_count_sets", self.limits.max_count_sets, "in a bounded repeat")

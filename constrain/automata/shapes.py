@@ -6,7 +6,7 @@ each transition says what becomes of the base. Several large bounds (a least and
 their distance to the base in their offsets. When the smallest of them gets below `far`, it is written out again.
 
 Whether an intersection can match at all may depend on a count. The shapes that one leads to are looked at once, all of
-them: those that can reach an end using up little of the count can for every larger one too (`margin_of`).
+them: those that can reach an end using up little of the count can for every larger one too (`_margin`).
 
 Example: symbolised(x{5,1000}y, far=200) is (x{5,n}y, 1000). Its row leads to x{4,n-1}y, rebased to (x{4,n}y, -1).
 """
@@ -30,21 +30,13 @@ def symbolised(table: RegexTable, expression: int, far: int) -> tuple[int, int] 
     """Return the shape of an expression without symbols and its base; None if no bound at its front is large."""
     if table.symbolic[expression] or not _is_counting(table, expression, far, _FRONT):
         return None
-    spots: dict[int, int] = {}  # repeats to change
-    _find(table, expression, far, _REACH, spots)
-    base = max(spots.values())
-
-    def symbol(bound: int) -> int:
-        return SYMBOL + bound - base if bound >= far else bound
-
-    made = _replaced(table, expression, far, _REACH, symbol)
+    made = _replaced(table, expression, far, _REACH)
     if not table.symbolic[made]:
         return None
-    shape, change = rebased(table, made)
-    margin = margin_of(table, shape)
-    if margin is None or base + change + lowest_offset(table, shape) < far + margin:
-        return None
-    return shape, base + change
+    # The bounds are offsets now, the base is 0; the greatest of them becomes the base.
+    shape, base = rebased(table, made)
+    floor = floor_of(table, shape, far)
+    return None if floor is None or base < floor else (shape, base)
 
 
 def rebased(table: RegexTable, expression: int) -> tuple[int, int]:
@@ -60,9 +52,15 @@ def written_out(table: RegexTable, shape: int, base: int) -> int:
     return _with_bounds(table, shape, lambda bound: bound - SYMBOL + base)
 
 
-def lowest_offset(table: RegexTable, shape: int) -> int:
-    """Return the least offset of the symbols of a shape (at most 0)."""
-    return min(_symbols(table, shape)) - SYMBOL
+def floor_of(table: RegexTable, shape: int, far: int) -> int | None:
+    """Return the least base with which a shape may be used; None if none will do."""
+    margin = _margin(table, shape)
+    return None if margin is None else far + margin + _spread(table, shape)
+
+
+def _spread(table: RegexTable, shape: int) -> int:
+    """Return how far the least symbol of a shape lies below its base."""
+    return SYMBOL - min(_symbols(table, shape))
 
 
 def _large(table: RegexTable, expression: int, far: int) -> bool:
@@ -77,37 +75,24 @@ def _is_counting(table: RegexTable, expression: int, far: int, depth: int) -> bo
     return _is_counting(table, args[0], far, depth - 1) if kind == CONCAT and depth else _large(table, expression, far)
 
 
-def _find(table: RegexTable, expression: int, far: int, depth: int, spots: dict[int, int]) -> bool:
-    """Note the greatest bound of each large repeat that comes first on some way in; return whether there is one."""
+def _replaced(table: RegexTable, expression: int, far: int, depth: int) -> int:
+    """Return the expression with symbols for the large bounds of the repeats that come first on some way in."""
     kind, args = table.kinds[expression], table.args[expression]
     if _large(table, expression, far):
-        spots[expression] = max(args[1:])
-        return True
-    if not depth:
-        return False
-    if kind == CONCAT:
-        return any(_find(table, part, far, depth - 1, spots) for part in args)
-    # A list, not a generator: every part is looked at.
-    return kind in (ALTERNATE, INTERSECT) and bool([1 for part in args if _find(table, part, far, depth - 1, spots)])
-
-
-def _replaced(table: RegexTable, expression: int, far: int, depth: int, symbol: Callable[[int], int]) -> int:
-    """Return the expression with symbols in the repeats that `_find` finds."""
-    kind, args = table.kinds[expression], table.args[expression]
-    if _large(table, expression, far):
-        return table.repeat(args[0], symbol(args[1]), symbol(args[2]))
+        low, high = (SYMBOL + bound if bound >= far else bound for bound in args[1:])
+        return table.repeat(args[0], low, high)
     if not depth or kind not in (CONCAT, ALTERNATE, INTERSECT):
         return expression
     if kind == CONCAT:
-        head = _replaced(table, args[0], far, depth - 1, symbol)
+        head = _replaced(table, args[0], far, depth - 1)
         if head != args[0]:
             return table.concat(head, args[1])
-        return table.concat(head, _replaced(table, args[1], far, depth - 1, symbol))
-    parts = [_replaced(table, part, far, depth - 1, symbol) for part in args]
+        return table.concat(head, _replaced(table, args[1], far, depth - 1))
+    parts = [_replaced(table, part, far, depth - 1) for part in args]
     return table.alternate(parts) if kind == ALTERNATE else table.intersect(parts)
 
 
-def margin_of(table: RegexTable, shape: int) -> int | None:
+def _margin(table: RegexTable, shape: int) -> int | None:
     """Return by how much more than usual the counts of a shape must exceed `far`; None if no margin will do.
 
     Only intersections want one: they are empty or not whatever the count, as long as it is larger than the margin.
@@ -161,7 +146,7 @@ def _settle(table: RegexTable, found: list[int], edges: list[tuple[int, int, int
     into: dict[int, list[tuple[int, int]]] = {}
     for source, after, used in edges:
         into.setdefault(after, []).append((source, used))
-    spread = {shape: -lowest_offset(table, shape) for shape in found}
+    spread = {shape: _spread(table, shape) for shape in found}
     needed: dict[int, int] = {}  # of the base
     heap = [(1 + spread[shape], shape) for shape in ends]
     heapq.heapify(heap)
@@ -180,7 +165,7 @@ def _settle(table: RegexTable, found: list[int], edges: list[tuple[int, int, int
 
 
 def settle(table: RegexTable, expression: int) -> None:
-    """Note in `table.live` whether any text matches an intersection with symbols, as `margin_of` has found out."""
+    """Note in `table.live` whether any text matches an intersection with symbols, as `_margin` has found out."""
     shape, _ = rebased(table, expression)
     table.live[expression] = table.live[shape]
 

@@ -17,7 +17,6 @@ from constrain.automata.reference import ReferenceMachine
 from constrain.automata.regex import RegexTable
 from constrain.vocabulary import Vocabulary
 
-ALPHABET = "abx"
 VOCABULARY = Vocabulary.from_tokens([*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"bxa", b"xxxx", None], [260])
 FAR = Lexicon(VOCABULARY).far
 

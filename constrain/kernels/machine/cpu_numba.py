@@ -786,12 +786,16 @@ def _follow(mp: Any, wp: Any, lp: Any, vp: Any, link: Any, count: Any) -> Any:
 
 
 @_inner
+def _content(mp: Any, identity: Any) -> Any:
+    """Return where in the table of the grammar an object's content lies."""
+    M = _table(mp)
+    return np.int64(M[AT_POOL]) + np.int64(M[np.int64(M[AT_OBJECTS]) + identity * OBJECT_WIDTH + O_OFFSET])
+
+
+@_inner
 def _uncounted(mp: Any, state: Any) -> Any:
     """Return the shape of a counted state, any other state as it is."""
-    M = _table(mp)
-    if state < COUNT:
-        return state
-    return np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - COUNT) * OBJECT_WIDTH + O_OFFSET]])
+    return state if state < COUNT else np.int64(_table(mp)[_content(mp, state - COUNT)])
 
 
 @_inner
@@ -804,7 +808,7 @@ def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> 
     trie = np.int64(L[AT_TRIE])
     count = ZERO
     if state >= COUNT:
-        where = np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - COUNT) * OBJECT_WIDTH + O_OFFSET]
+        where = _content(mp, state - COUNT)
         state, count = np.int64(M[where]), np.int64(M[where + 1])
     if state < LITERAL:
         after = np.int64(D[256 * state + byte])
@@ -1085,7 +1089,7 @@ def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any)
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
     if KEY <= state < COUNT:
-        state = np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY) * OBJECT_WIDTH + O_OFFSET]])
+        state = np.int64(M[_content(mp, state - KEY)])
     state = _uncounted(mp, state)
     if state < LITERAL:
         if D[256 * state] < 0:
