@@ -4,8 +4,9 @@ Where every byte that occurs is a token, any text of those bytes can be written 
 WordPiece vocabulary has whole characters instead: two bytes that both occur need not make a character that does, and a
 text that stops in the middle of one could never go on. So texts there are made of *units*.
 
-Both kinds are *closed*: each token is a concatenation of units, so what units can finish tokens can finish. Other
-vocabularies hold tokens without their parts; there nothing but tokens decides (`automata.token_liveness`).
+Both kinds are *closed*: each token is a concatenation of units, and no unit begins with another, so a text can only be
+cut into units in one way, and what units can finish tokens can finish. Other vocabularies hold tokens without their
+parts; there nothing but tokens decides (`automata.token_liveness`).
 """
 
 from __future__ import annotations
@@ -25,26 +26,28 @@ def closing(vocabulary: Vocabulary) -> tuple[bool, Ranges | None]:
     """
     if not vocabulary.spellable & ~vocabulary.single_bytes:
         return True, None
-    ranges = _characters(vocabulary)
-    if all(token is None or _is_made_of(token, vocabulary.single_bytes, ranges) for token in vocabulary.tokens()):
+    ranges, leads = _characters(vocabulary)
+    if not leads & vocabulary.single_bytes and all(token is None or _is_made_of(token, vocabulary.single_bytes, ranges) for token in vocabulary.tokens()):
         return True, ranges
     return False, None
 
 
-def _characters(vocabulary: Vocabulary) -> Ranges:
-    codes = set()
+def _characters(vocabulary: Vocabulary) -> tuple[Ranges, int]:
+    """Return the characters of several bytes that are tokens, and the 256-bit set of their first bytes."""
+    codes, leads = set(), 0
     for token in vocabulary.tokens():
         if token is not None and 2 <= len(token) <= 4:
             text = token.decode("utf-8", errors="replace")
             if len(text) == 1 and text.encode() == token:
                 codes.add(ord(text))
+                leads |= 1 << token[0]
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:
             ranges[-1] = ranges[-1][0], code
         else:
             ranges.append((code, code))
-    return tuple(ranges)
+    return tuple(ranges), leads
 
 
 def is_spelled(data: bytes, vocabulary: Vocabulary) -> bool:
