@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from constrain import ir
-from constrain.errors import ConstrainError, EmptyLanguageError, LimitExceededError
+from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
-from constrain.vocabularies.units import is_spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +77,7 @@ class CompiledGrammar:
         # The first set of items must be closable, so that a language without a member is an error here.
         start = self.start
         if not self.is_accepting(start) and not self.next_bytes(start):
-            raise EmptyLanguageError(grammar.name, "no text that the vocabulary can spell matches it")
+            raise EmptyLanguageError(grammar.name, "no sequence of the vocabulary's tokens spells a text of it")
         if time.perf_counter() - began > limits.max_compile_seconds:
             raise LimitExceededError("max_compile_seconds", limits.max_compile_seconds, "while compiling")
 
@@ -146,6 +145,8 @@ class CompiledGrammar:
         machine = self._locate(states[0])[0]
         rows = np.empty((len(states), self._words), dtype=np.int32)
         machine.fill([state & _STATE for state in states], rows)
+        if machine.liveness is not None:
+            machine.liveness.prune([state & _STATE for state in states], rows)
         rows.flags.writeable = False
         with self._lock:
             for state, row in zip(states, rows, strict=True):
@@ -233,6 +234,8 @@ class CompiledGrammar:
     def _over(self, state: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
         machine, here = self._locate(state)
         after = machine.advance(here, data, start, stop)
+        if after and machine.liveness is not None and not machine.liveness.is_live(after):
+            return DEAD
         return after | (state & ~_STATE) if after else DEAD
 
     def advance_bytes(self, state: int, data: bytes) -> int:
@@ -257,12 +260,19 @@ class CompiledGrammar:
         if state in (DEAD, TERMINATED):
             return frozenset()
         machine, here = self._locate(state)
+        if machine.liveness is not None:
+            return machine.liveness.first_bytes(self._row(state))
         return frozenset(np.flatnonzero(machine.next_bytes(here)).tolist())
 
     def forced_bytes(self, state: int, limit: int = 4096) -> bytes:
         """Return the bytes (at most `limit`) with which every completion begins."""
+        if state in (DEAD, TERMINATED):
+            return b""
+        machine, here = self._locate(state)
+        if machine.liveness is not None:
+            return machine.liveness.forced_bytes(here, limit)
         out = bytearray()
-        while state > TERMINATED and len(out) < limit and not self.is_accepting(state):
+        while len(out) < limit and not self.is_accepting(state):
             options = self.next_bytes(state)
             if len(options) != 1:
                 break
@@ -357,32 +367,13 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
         LimitExceededError: a named limit was met.
     """
     limits = limits or DEFAULT_LIMITS
-    vocabulary = vocabulary.spelled
     try:
         return CompiledGrammar(grammar, vocabulary, limits)
     except EmptyLanguageError as error:
-        missing = _missing(grammar, vocabulary, limits)
+        from constrain.automata.missing import missing_character
+
+        missing = missing_character(grammar, vocabulary, limits)
         if missing is None:
             raise
-        raise EmptyLanguageError(grammar.name, f"the vocabulary has no tokens for {missing}, which it needs") from error
-
-
-def _missing(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> str | None:
-    """Return the first character of a shortest text that the vocabulary cannot spell; None if it is not to blame."""
-    if vocabulary.spells_everything:
-        return None
-    try:
-        compiled = CompiledGrammar(grammar, _all_bytes(type(vocabulary)), limits)
-        data = bytes(compiled.completion(compiled.start)[:-1])
-    except ConstrainError:
-        return None
-    text = data.decode("utf-8", errors="surrogateescape")
-    for char in text:
-        piece = char.encode("utf-8", errors="surrogateescape")
-        if not is_spelled(piece, vocabulary):
-            return f"{char!r} (bytes {piece.hex(' ')})" if char.isprintable() else f"the bytes {piece.hex(' ')}"
-    return None
-
-
-def _all_bytes(vocabulary: type[Vocabulary]) -> Vocabulary:
-    return vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
+        reason = f"the vocabulary has no tokens for {missing}, which a shortest text of it needs"
+        raise EmptyLanguageError(grammar.name, reason) from error

@@ -106,23 +106,25 @@ class Vocabulary:
         return _byte_mask(np.frombuffer(self.data, dtype=np.uint8)[starts])
 
     @cached_property
-    def characters(self) -> tuple[tuple[int, int], ...] | None:
-        """Ranges of the characters of several bytes that are tokens; None where single bytes spell everything."""
-        from constrain.vocabularies.units import characters
+    def _closing(self) -> tuple[bool, tuple[tuple[int, int], ...] | None]:
+        from constrain.vocabularies.units import closing
 
-        return characters(self)
+        return closing(self)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether each token is a concatenation of bytes and characters that are tokens, as nearly everywhere."""
+        return self._closing[0]
+
+    @property
+    def characters(self) -> tuple[tuple[int, int], ...] | None:
+        """Ranges of the characters of several bytes that close the vocabulary; None where bytes do, or nothing does."""
+        return self._closing[1]
 
     @cached_property
     def spells_everything(self) -> bool:
         """Whether every byte is a token."""
         return self.single_bytes == (1 << 256) - 1
-
-    @cached_property
-    def spelled(self) -> Vocabulary:
-        """The vocabulary without tokens that no text can be promised after; itself for nearly all vocabularies."""
-        from constrain.vocabularies.units import spelled
-
-        return spelled(self)
 
     def token_bytes(self, token_id: int) -> bytes | None:
         """Return the bytes of a token, None if it never matches text.

@@ -299,13 +299,17 @@ class Completer:
     def _plan(self, state: int) -> tuple[tuple[int, ...], int]:
         found = self._plans.get(state)
         if found is None:
-            data = self.text(state)
-            split = self._machine.vocabulary.fewest_tokens(data)
-            if split is None:
-                raise VocabularyError(f"the vocabulary cannot spell {data[:60]!r}, which the constraint needs")
-            found = tuple(split), 0
+            liveness = self._machine.liveness
+            found = (self._split(state) if liveness is None else liveness.way(state)), 0
             self._remember(state, found[0])
         return found
+
+    def _split(self, state: int) -> tuple[int, ...]:
+        data = self.text(state)
+        found = self._machine.vocabulary.fewest_tokens(data)
+        if found is None:
+            raise VocabularyError(f"the vocabulary cannot spell {data[:60]!r}, which the constraint needs")
+        return tuple(found)
 
     def _length(self, state: int) -> int:
         """Return how many tokens `tokens(state)` has."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from constrain.automata.completion import Completer
+    from constrain.automata.token_liveness import TokenLiveness
     from constrain.limits import Limits
     from constrain.vocabulary import Vocabulary
 
@@ -110,6 +111,13 @@ class Machine(Contents):
         from constrain.automata.completion import Completer
 
         return Completer(self)
+
+    @cached_property
+    def liveness(self) -> TokenLiveness | None:
+        """Return what decides which states tokens can finish; None where bytes decide it (a closed vocabulary)."""
+        from constrain.automata.token_liveness import TokenLiveness
+
+        return None if self.vocabulary.is_closed else TokenLiveness(self)
 
     @property
     def is_crowded(self) -> bool:
