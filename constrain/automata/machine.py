@@ -267,11 +267,18 @@ class Machine(Contents):
             self._arena.reserve("edges", self._arena.capacity("edges") + argument)
         elif code == at.GROW_SCRATCH:
             workspace.arena.reserve("scratch", 2 * workspace.arena.capacity("scratch") + 10 * argument)
+        elif code == at.GROW_WALK:
+            self._grow_walk(workspace)
         else:
             raise LimitExceededError("max_readings", self.limits.max_readings, "in one state")
         if self.memory > self.limits.max_memory:
             raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
         self._refresh()
+
+    def _grow_walk(self, workspace: Workspace) -> None:
+        workspace.arena.reserve("walk", 2 * workspace.arena.capacity("walk"))
+        if workspace.arena.nbytes > self.limits.max_memory:
+            raise LimitExceededError("max_memory", self.limits.max_memory, "in the readings along one token")
 
     def _grow_objects(self) -> None:
         if self._header[at.H_OBJECTS] >= self.limits.max_states:
