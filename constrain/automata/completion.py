@@ -19,6 +19,7 @@ from constrain.automata import demands
 from constrain.automata import lexicon as lex
 from constrain.automata.demands import Edge
 from constrain.automata.fewest import fewest_tokens
+from constrain.automata.rests import Rests, one_of_each
 from constrain.errors import LimitExceededError, VocabularyError
 from constrain.kernels.machine import layout as at
 from constrain.kernels.token_bitmask import unpack_bitmask
@@ -39,10 +40,8 @@ _MAX_ESTIMATED = 1024
 _MAX_TRIED = 1_000_000
 _CERTAIN = 1 << 62
 _MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
-_PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
-_RANK = np.full(256, 255, dtype=np.int64)
-_RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
 _KEY_CHOICES = 24
+_MANY = 16
 
 
 class Completer:
@@ -52,9 +51,9 @@ class Completer:
         self._machine = machine
         self._lexicon = machine.lexicon
         self._node_cost: dict[int, int] = {}
-        self._needs: dict[int, tuple[int, tuple[demands.Demand, ...]]] = {}
+        self._needs: dict[int, tuple[int, demands.Demands]] = {}
         self._kernel_cost: dict[int, int] = {0: 0}
-        self._lexer_cost: dict[int, int] = {}
+        self._rests = Rests(machine.lexicon)
         self._work = 0  # transitions tried, ever
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
@@ -132,45 +131,43 @@ class Completer:
         needed = self._needs.get(node)
         if needed:
             free, demanded = needed
-            counters = self._machine.content(registers).tolist()[1:] if registers else (0, 0, 0)
-            total = 0
-            for is_count, what, value, price in demanded:
-                if is_count:
-                    total += max(value - counters[what], 0) * price
-                elif not self._machine.has_mark(registers, what):
-                    total += price
+            total = demanded.unmet.get(registers)
+            if total is None:
+                total = demanded.unmet[registers] = self._unmet(demanded, registers)
             if total:
                 return free + total
         return self._node_cost.get(node, _FAR)
 
+    def _unmet(self, demanded: demands.Demands, registers: int) -> int:
+        """Return the bytes of what is demanded and has not come."""
+        tree, *counters = self._machine.content(registers).tolist() if registers else (0, 0, 0, 0)
+        total = sum(max(value - counters[slot], 0) * price for slot, value, price in demanded.counts)
+        if demanded.marks:
+            total += demanded.price_of_marks - self._met(demanded, tree)
+        return total
+
+    def _met(self, demanded: demands.Demands, root: int) -> int:
+        """Return the bytes of the demanded marks in a set; sets share their parts, so a new one costs its new parts."""
+        met = demanded.met
+        stack = [root]
+        while stack:
+            tree = stack[-1]
+            if tree in met:
+                stack.pop()
+                continue
+            parts = self._machine.content(tree).tolist()
+            if len(parts) == 1:
+                met[tree] = 0 if parts[0] & 1 else demanded.marks.get(parts[0] >> 1, 0)
+                continue
+            missing = [part for part in parts[2:] if part not in met]
+            stack.extend(missing)
+            if not missing:
+                met[tree] = met[parts[2]] + met[parts[3]]
+        return met[root]
+
     def _terminal_cost(self, state: int) -> int:
         """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
-        found = self._lexer_cost.get(state)
-        if found is None:
-            found = self._lexer_cost[state] = self._measure(state)
-        return found
-
-    def _measure(self, state: int) -> int:
-        lexicon = self._lexicon
-        if state >= lex.KEY:
-            return self._terminal_cost(self._machine.key_parts(state - lex.KEY)[0])
-        if state >= lex.TRIE:
-            return self._trie_cost(state - lex.TRIE)
-        if state >= lex.LITERAL:
-            literals = lexicon.arena["literals"]
-            first = state - lex.LITERAL
-            length = 0
-            while literals[first + length] >= 0:
-                length += 1
-            return length
-        return 0 if state <= lex.LEX_END else lexicon.least_bytes(state)
-
-    def _trie_cost(self, node: int) -> int:
-        trie = self._lexicon.arena["trie"].reshape(-1, 4)
-        end = int(trie[node, 2])
-        inside = trie[node + 1 : end + 1]
-        members = np.flatnonzero(inside[1:, 3] > inside[:-1, 3])
-        return int(inside[members, 1].min() - trie[node, 1]) if len(members) else _FAR
+        return self._rests.cost(self._machine.key_parts(state - lex.KEY)[0] if state >= lex.KEY else state)
 
     def kernel_cost(self, kernel: int) -> int:
         """Return the least number of bytes to the end once a kernel is entered."""
@@ -190,14 +187,34 @@ class Completer:
             stack.pop()
         return costs[kernel]
 
+    def _kernel_costs(self, kernels: list[int]) -> list[int]:
+        """Return `kernel_cost` of many kernels; those with one item, as the keys of an object have, all at a time."""
+        if len(kernels) < _MANY:
+            return [self.kernel_cost(kernel) for kernel in kernels]
+        items, single = self._machine.single_items(kernels)
+        out = np.zeros(len(kernels), dtype=np.int64)
+        distinct, inverse = np.unique(items[:, 1:], axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        for group, (back, registers) in enumerate(distinct.tolist()):
+            here = np.flatnonzero(single & (inverse == group))
+            if len(here):
+                inside = [self._item_cost(node, registers) for node in items[here, 0].tolist()]
+                out[here] = np.array(inside) + self.kernel_cost(back)
+        for i in np.flatnonzero(~single).tolist():
+            out[i] = self.kernel_cost(kernels[i])
+        costs: list[int] = out.tolist()
+        return costs
+
     def estimate(self, state: int) -> int:
         """Return about how many bytes are still needed in a state, rarely more than that."""
         if not self._node_cost:
             self._solve()
-        best = _FAR
-        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            best = min(best, self.kernel_cost(kernel) + (self._terminal_cost(lexer) if lexer else 0))
-        return best
+        lexers, kernels = self._machine.content(state).reshape(-1, 2).T.tolist()
+        costs = self._kernel_costs(kernels)
+        return min(
+            (cost + (self._terminal_cost(lexer) if lexer else 0) for lexer, cost in zip(lexers, costs, strict=True)),
+            default=_FAR,
+        )
 
     # Search
 
@@ -212,14 +229,7 @@ class Completer:
         if lexer >= lex.KEY:
             inner, per_target = self._machine.key_parts(lexer - lex.KEY)[0], _KEY_CHOICES
         if inner < lex.LITERAL:
-            row = lexicon.transitions(inner)
-            order = np.argsort(_RANK, kind="stable")
-            taken: dict[int, int] = {}
-            found = []
-            for byte, target in zip(order.tolist(), row[order].tolist(), strict=True):
-                if target and taken.get(target, 0) < per_target:
-                    taken[target] = taken.get(target, 0) + 1
-                    found.append(byte)
+            found = one_of_each(lexicon.transitions(inner), per_target)
         elif inner < lex.TRIE:
             found = [int(lexicon.arena["literals"][inner - lex.LITERAL])]
         else:
@@ -231,28 +241,40 @@ class Completer:
         self._choices[lexer] = found
         return found
 
-    def _ways(self, state: int) -> list[bytes]:
-        """Return byte strings to go on with: the rest of a literal as a whole, else single bytes."""
-        pairs = self._machine.content(state).reshape(-1, 2).tolist()
-        lexers: list[int] = []
-        for lexer, kernel in pairs:
-            lexers += [lexer] if lexer else self._machine.first_lexers(kernel)
-        if len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE:
-            literals = self._lexicon.arena["literals"]
-            first = lexers[0] - lex.LITERAL
-            return [bytes(literals[first : first + self._terminal_cost(lexers[0])].tolist())]
+    def _pairs(self, state: int) -> tuple[list[int], list[int]]:
+        """Return the lexer states of a state, and the kernel that each one's end enters."""
+        pairs: list[tuple[int, int]] = []
+        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
+            pairs += [(lexer, kernel)] if lexer else self._machine.first_pairs(kernel)
+        return [lexer for lexer, _ in pairs], [kernel for _, kernel in pairs]
+
+    def _likeliest(self, state: int) -> tuple[bytes | None, bool]:
+        """Return the rest of the terminal that seems to lead to the end soonest, and whether there is no other way."""
+        lexers, kernels = self._pairs(state)
+        if not lexers:
+            return None, False
+        costs = self._kernel_costs(kernels) if len(kernels) > 1 else [0]
+        best = min(range(len(costs)), key=lambda i: costs[i] + self._terminal_cost(lexers[i]))
+        return self._rests.rest(lexers[best]), len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE
+
+    def _single_bytes(self, state: int) -> list[bytes]:
+        lexers, _ = self._pairs(state)
         return [bytes((byte,)) for byte in sorted({byte for lexer in lexers for byte in self._bytes_to_try(lexer)})]
 
     def _search(self, start: int) -> None:
-        """Find a shortest completion and remember it as links from state to state."""
+        """Find a short completion and remember it as links from state to state.
+
+        A state is taken up twice: for the likeliest rest of a terminal, and, if that did not lead on to the end, for
+        every other byte. So a wide state costs one look at each of its pairs, not a state for each.
+        """
         machine = self._machine
         best = {start: 0}
         came: dict[int, tuple[int, bytes]] = {}
-        heap = [(_WEIGHT * self.estimate(start), 0, start)]
+        heap = [(_WEIGHT * self.estimate(start), 0, start, False)]
         for _ in range(machine.limits.max_emptiness_steps):
             if not heap:
                 break
-            _, minus, state = heapq.heappop(heap)
+            total, minus, state, again = heapq.heappop(heap)
             if -minus > best[state]:
                 continue
             if state in self._links or machine.is_accepting(state):
@@ -261,7 +283,11 @@ class Completer:
                     self._links[before] = (chunk, state)
                     state = before
                 return
-            for chunk in self._ways(state):
+            likeliest, alone = (None, False) if again else self._likeliest(state)
+            ways = self._single_bytes(state) if likeliest is None else [likeliest]
+            if likeliest is not None and not alone:
+                heapq.heappush(heap, (total, minus, state, True))
+            for chunk in ways:
                 self._work += 1
                 after = machine.advance(state, np.frombuffer(chunk, dtype=np.uint8), 0, len(chunk))
                 cost = best[state] + len(chunk)
@@ -269,7 +295,7 @@ class Completer:
                     best[after] = cost
                     came[after] = (state, chunk)
                     # Ties go to the longer way done: it is nearer the end.
-                    heapq.heappush(heap, (cost + _WEIGHT * self.estimate(after), -cost, after))
+                    heapq.heappush(heap, (cost + _WEIGHT * self.estimate(after), -cost, after, False))
         raise LimitExceededError(
             "max_emptiness_steps", machine.limits.max_emptiness_steps, "looking for the shortest completion"
         )
@@ -372,7 +398,7 @@ class Completer:
 
     def _reads_a_key(self, state: int) -> bool:
         for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            if lexer >= lex.KEY or (not lexer and any(q >= lex.KEY for q in self._machine.first_lexers(kernel))):
+            if lexer >= lex.KEY or (not lexer and any(q >= lex.KEY for q, _ in self._machine.first_pairs(kernel))):
                 return True
         return False
 

@@ -358,15 +358,15 @@ class Machine(Contents):
         """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
         return int(self._header[at.H_VISITED])
 
-    def first_lexers(self, identity: int) -> list[int]:
-        """Return the lexer states that begin when a kernel is entered."""
+    def first_pairs(self, identity: int) -> list[tuple[int, int]]:
+        """Return the lexer states that begin when a kernel is entered, and the kernel that each one's end enters."""
         with self._lock:
             self.call(kernel.CLOSE, identity)
             base = identity * int(at.OBJECT_WIDTH)
             objects = self._arena["objects"]
             first, count = int(objects[base + at.O_A]), int(objects[base + at.O_B])
-            lexers: list[int] = self._arena["edges"][first : first + 2 * count : 2].tolist()
-            return lexers
+            edges = self._arena["edges"][first : first + 2 * count].tolist()
+            return list(zip(edges[::2], edges[1::2], strict=True))
 
     def expand_all(self) -> None:
         """Expand every rule that can be reached."""
