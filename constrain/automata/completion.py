@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.automata import demands
 from constrain.automata import lexicon as lex
-from constrain.automata.demands import Edge
+from constrain.automata.costs import FAR, Costs
+from constrain.automata.deadline import check
 from constrain.automata.fewest import fewest_tokens
 from constrain.automata.rests import Rests, one_of_each
 from constrain.errors import LimitExceededError, VocabularyError
-from constrain.kernels.machine import layout as at
 from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from constrain.automata.machine import Machine
 
-_FAR = demands.FAR
-_ROUNDS = 3
 # An estimate that is exact leads to a shortest completion under any weight; one that is a little low (keys whose text
 # must be new) makes plain A* try every text of equal length, and a weight above 1 prevents that.
 _WEIGHT = 2
@@ -41,7 +38,6 @@ _MAX_TRIED = 1_000_000
 _CERTAIN = 1 << 62
 _MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
 _KEY_CHOICES = 24
-_MANY = 16
 
 
 class Completer:
@@ -50,10 +46,8 @@ class Completer:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._lexicon = machine.lexicon
-        self._node_cost: dict[int, int] = {}
-        self._needs: dict[int, tuple[int, demands.Demands]] = {}
-        self._kernel_cost: dict[int, int] = {0: 0}
         self._rests = Rests(machine.lexicon)
+        self._costs = Costs(machine, self._rests)
         self._work = 0  # transitions tried, ever
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
@@ -63,158 +57,6 @@ class Completer:
         grammar = machine.grammar
         # The states of a grammar without rules are those of its terminals.
         self._is_regular = grammar.expand is None and not grammar.rules
-
-    # Costs
-
-    def _solve(self) -> None:
-        """Compute about the least number of bytes from each graph node to the end of its rule.
-
-        What registers demand (members that must come, counts that must be reached) is added per rule; a few rounds
-        carry those demands from rules to their callers.
-        """
-        self._machine.expand_all()
-        edges = self._machine.all_edges()
-        finals = set(self._machine.final_nodes())
-        blocks: dict[int, list[Edge]] = {}
-        for edge in edges:
-            blocks.setdefault(self._machine.block(edge[0]), []).append(edge)
-        demanding = [
-            block
-            for block in blocks.values()
-            if any(kind == at.EDGE_OP and a & 255 in (at.OP_MARKED, at.OP_AT_LEAST) for _, kind, a, _, _ in block)
-        ]
-        for _ in range(_ROUNDS if demanding else 1):
-            self._solve_nodes(edges, finals)
-            for block in demanding:
-                self._needs.update(demands.of_rule(block, finals, self._edge_cost))
-
-    def _edge_cost(self, edge: Edge) -> int:
-        """Return the least number of bytes that an edge reads."""
-        _, kind, a, _, _ = edge
-        if kind == at.EDGE_TERMINAL:
-            return self._terminal_cost(a)
-        return self._item_cost(self._machine.rule_start(a), 0) if kind == at.EDGE_CALL else 0
-
-    def _solve_nodes(self, edges: list[Edge], finals: set[int]) -> None:
-        into: dict[int, list[tuple[int, int, int]]] = {}
-        callers: dict[int, list[tuple[int, int]]] = {}
-        for source, kind, a, _, target in edges:
-            weight = self._terminal_cost(a) if kind == at.EDGE_TERMINAL else 0
-            start = self._machine.rule_start(a) if kind == at.EDGE_CALL else -1
-            into.setdefault(target, []).append((source, weight, start))
-            if start >= 0:
-                callers.setdefault(start, []).append((source, target))
-        cost: dict[int, int] = {}
-        heap = [(0, node) for node in finals]
-        while heap:
-            here, node = heapq.heappop(heap)
-            if node in cost:
-                continue
-            cost[node] = here
-            for source, weight, start in into.get(node, ()):
-                if start < 0:
-                    heapq.heappush(heap, (here + weight, source))
-                elif start in cost:
-                    heapq.heappush(heap, (here + self._rule_cost(start, cost), source))
-            for source, target in callers.get(node, ()):
-                if target in cost:
-                    heapq.heappush(heap, (here + self._rule_cost(node, cost) + cost[target], source))
-        self._node_cost = cost
-
-    def _rule_cost(self, start: int, cost: dict[int, int]) -> int:
-        """Return the bytes of a whole rule, given the plain costs of its nodes."""
-        needed = self._needs.get(start)
-        return max(cost[start], self._item_cost(start, 0)) if needed else cost[start]
-
-    def _item_cost(self, node: int, registers: int) -> int:
-        """Return about how many bytes lead from a node to the end of its rule, with these registers."""
-        needed = self._needs.get(node)
-        if needed:
-            free, demanded = needed
-            total = demanded.unmet.get(registers)
-            if total is None:
-                total = demanded.unmet[registers] = self._unmet(demanded, registers)
-            if total:
-                return free + total
-        return self._node_cost.get(node, _FAR)
-
-    def _unmet(self, demanded: demands.Demands, registers: int) -> int:
-        """Return the bytes of what is demanded and has not come."""
-        tree, *counters = self._machine.content(registers).tolist() if registers else (0, 0, 0, 0)
-        total = sum(max(value - counters[slot], 0) * price for slot, value, price in demanded.counts)
-        if demanded.marks:
-            total += demanded.price_of_marks - self._met(demanded, tree)
-        return total
-
-    def _met(self, demanded: demands.Demands, root: int) -> int:
-        """Return the bytes of the demanded marks in a set; sets share their parts, so a new one costs its new parts."""
-        met = demanded.met
-        stack = [root]
-        while stack:
-            tree = stack[-1]
-            if tree in met:
-                stack.pop()
-                continue
-            parts = self._machine.content(tree).tolist()
-            if len(parts) == 1:
-                met[tree] = 0 if parts[0] & 1 else demanded.marks.get(parts[0] >> 1, 0)
-                continue
-            missing = [part for part in parts[2:] if part not in met]
-            stack.extend(missing)
-            if not missing:
-                met[tree] = met[parts[2]] + met[parts[3]]
-        return met[root]
-
-    def _terminal_cost(self, state: int) -> int:
-        """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
-        return self._rests.cost(self._machine.key_parts(state - lex.KEY)[0] if state >= lex.KEY else state)
-
-    def kernel_cost(self, kernel: int) -> int:
-        """Return the least number of bytes to the end once a kernel is entered."""
-        costs = self._kernel_cost
-        stack = [kernel]
-        while stack:
-            top = stack[-1]
-            if top in costs:
-                stack.pop()
-                continue
-            items = self._machine.content(top).reshape(-1, 3).tolist()
-            missing = [back for _, back, _ in items if back not in costs]
-            if missing:
-                stack.extend(missing)
-                continue
-            costs[top] = min((self._item_cost(node, regs) + costs[back] for node, back, regs in items), default=_FAR)
-            stack.pop()
-        return costs[kernel]
-
-    def _kernel_costs(self, kernels: list[int]) -> list[int]:
-        """Return `kernel_cost` of many kernels; those with one item, as the keys of an object have, all at a time."""
-        if len(kernels) < _MANY:
-            return [self.kernel_cost(kernel) for kernel in kernels]
-        items, single = self._machine.single_items(kernels)
-        out = np.zeros(len(kernels), dtype=np.int64)
-        distinct, inverse = np.unique(items[:, 1:], axis=0, return_inverse=True)
-        inverse = inverse.reshape(-1)
-        for group, (back, registers) in enumerate(distinct.tolist()):
-            here = np.flatnonzero(single & (inverse == group))
-            if len(here):
-                inside = [self._item_cost(node, registers) for node in items[here, 0].tolist()]
-                out[here] = np.array(inside) + self.kernel_cost(back)
-        for i in np.flatnonzero(~single).tolist():
-            out[i] = self.kernel_cost(kernels[i])
-        costs: list[int] = out.tolist()
-        return costs
-
-    def estimate(self, state: int) -> int:
-        """Return about how many bytes are still needed in a state, rarely more than that."""
-        if not self._node_cost:
-            self._solve()
-        lexers, kernels = self._machine.content(state).reshape(-1, 2).T.tolist()
-        costs = self._kernel_costs(kernels)
-        return min(
-            (cost + (self._terminal_cost(lexer) if lexer else 0) for lexer, cost in zip(lexers, costs, strict=True)),
-            default=_FAR,
-        )
 
     # Search
 
@@ -253,8 +95,10 @@ class Completer:
         lexers, kernels = self._pairs(state)
         if not lexers:
             return None, False
-        costs = self._kernel_costs(kernels) if len(kernels) > 1 else [0]
-        best = min(range(len(costs)), key=lambda i: costs[i] + self._terminal_cost(lexers[i]))
+        costs = self._costs.of_kernels(kernels) if len(kernels) > 1 else [0]
+        known = self._rests.costs
+        totals = [cost + (known.get(q) or self._costs.of_terminal(q)) for q, cost in zip(lexers, costs, strict=True)]
+        best = totals.index(min(totals))
         return self._rests.rest(lexers[best]), len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE
 
     def _single_bytes(self, state: int) -> list[bytes]:
@@ -270,8 +114,9 @@ class Completer:
         machine = self._machine
         best = {start: 0}
         came: dict[int, tuple[int, bytes]] = {}
-        heap = [(_WEIGHT * self.estimate(start), 0, start, False)]
+        heap = [(_WEIGHT * self._costs.estimate(start), 0, start, False)]
         for _ in range(machine.limits.max_emptiness_steps):
+            check()
             if not heap:
                 break
             total, minus, state, again = heapq.heappop(heap)
@@ -291,11 +136,11 @@ class Completer:
                 self._work += 1
                 after = machine.advance(state, np.frombuffer(chunk, dtype=np.uint8), 0, len(chunk))
                 cost = best[state] + len(chunk)
-                if after and cost < best.get(after, _FAR):
+                if after and cost < best.get(after, FAR):
                     best[after] = cost
                     came[after] = (state, chunk)
                     # Ties go to the longer way done: it is nearer the end.
-                    heapq.heappush(heap, (cost + _WEIGHT * self.estimate(after), -cost, after, False))
+                    heapq.heappush(heap, (cost + _WEIGHT * self._costs.estimate(after), -cost, after, False))
         raise LimitExceededError(
             "max_emptiness_steps", machine.limits.max_emptiness_steps, "looking for the shortest completion"
         )
@@ -343,7 +188,7 @@ class Completer:
         """
         plan = self.tokens(state)
         if self._is_regular and len(plan) > 1 and self._tried.get(state, -1) < at_most:
-            plan, tried = fewest_tokens(self._machine, state, plan, self.estimate, at_most)
+            plan, tried = fewest_tokens(self._machine, state, plan, self._costs.estimate, at_most)
             self._effort += tried
             self._tried[state] = at_most if tried > at_most else _CERTAIN
             self._remember(state, plan)
@@ -404,4 +249,4 @@ class Completer:
 
     def _lower_bound(self, state: int) -> int:
         longest = self._lexicon.tokens.max_depth
-        return 1 + -(-self.estimate(state) // longest)
+        return 1 + -(-self._costs.estimate(state) // longest)

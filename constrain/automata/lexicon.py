@@ -25,6 +25,7 @@ import numpy as np
 from constrain import ir
 from constrain.automata.arena import Arena, Workspace
 from constrain.automata.byte_trie import trie_nodes
+from constrain.automata.deadline import check
 from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
 from constrain.automata.token_trie import token_trie
 from constrain.automata.utf8 import char_class
@@ -196,6 +197,7 @@ class Lexicon:
         found = nodes.get(root)
         if found is None:
             for node in ir.walk(root):
+                check()
                 if node not in nodes:
                     nodes[node] = self._expression(node)
             found = nodes[root]

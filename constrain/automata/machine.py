@@ -18,6 +18,7 @@ from constrain import ir
 from constrain.automata import graph as graphs
 from constrain.automata.arena import FREE, Arena, Workspace
 from constrain.automata.contents import Contents
+from constrain.automata.deadline import check
 from constrain.automata.lexicon import Lexicon, lexicon_for
 from constrain.errors import LimitExceededError
 from constrain.kernels.machine import cpu_numba as kernel
@@ -242,6 +243,7 @@ class Machine(Contents):
             result: int = run(grammar, scratch, lexicon, tokens, self.delta, self.rows, out, blob, data, op, a, b, c)
             if result != _NEED:
                 return int(result)
+            check()
             self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
 
     def _intern(self, tag: int, *content: int) -> int:

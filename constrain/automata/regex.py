@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
+from constrain.automata.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -234,6 +235,7 @@ class RegexTable:
             if top in rows:
                 stack.pop()
                 continue
+            check()
             missing = [part for part in self._needs(top) if part not in rows]
             if missing:
                 stack.extend(missing)
@@ -333,6 +335,7 @@ class RegexTable:
         parents = {root: root}
         stack = [root]
         while stack:
+            check()
             state = stack.pop()
             if self.nullable[state] or self._live.get(state) or not self.unsure[state]:
                 self._mark_live(state, parents)

@@ -11,7 +11,8 @@ from constrain.automata import lexicon as lex
 if TYPE_CHECKING:
     from constrain.automata.lexicon import Lexicon
 
-FAR = 1 << 40
+from constrain.automata.demands import FAR
+
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
 _RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
@@ -20,18 +21,22 @@ _CHUNK = 256
 
 
 class Rests:
-    """What is left of the terminals of one lexicon, keys left to the caller; remembered."""
+    """What is left of the terminals of one lexicon, keys left to the caller; remembered.
+
+    Attributes:
+        costs: what `cost` has found.
+    """
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._costs: dict[int, int] = {}
+        self.costs: dict[int, int] = {}
         self._rests: dict[int, bytes | None] = {}
 
     def cost(self, lexer: int) -> int:
         """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
-        found = self._costs.get(lexer)
+        found = self.costs.get(lexer)
         if found is None:
-            found = self._costs[lexer] = self._measure(lexer)
+            found = self.costs[lexer] = self._measure(lexer)
         return found
 
     def _measure(self, lexer: int) -> int:

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
 from constrain.automata.components import strongly_connected
+from constrain.automata.deadline import check
 
 Weighted = Mapping[int, Sequence[tuple[int, int]]]
 """(target, weight) of each node's edges; weights are not negative."""
@@ -20,6 +21,7 @@ def round_trips(following: Weighted, trips: Sequence[tuple[int, int]]) -> list[i
     found: list[int | None] = [None] * len(trips)
     work: list[tuple[Iterable[int], list[int]]] = [(following, list(range(len(trips))))]
     while work:
+        check()
         nodes, asked = work.pop()
         inside = set(nodes)
         successors = {node: [to for to, _ in following.get(node, ()) if to in inside] for node in inside}
