@@ -7,7 +7,6 @@ machine. Everything is lazy and memoised; nothing a caller can see changes, so t
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from constrain import ir
+from constrain.automata.deadline import within
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -53,7 +53,6 @@ class CompiledGrammar:
         from constrain.automata.warmup import warm
 
         warm()
-        began = time.perf_counter()
         ir.verify(grammar)
         self.grammar = grammar
         self.vocabulary = vocabulary
@@ -78,8 +77,6 @@ class CompiledGrammar:
         start = self.start
         if not self.is_accepting(start) and not self.next_bytes(start):
             raise EmptyLanguageError(grammar.name, "no sequence of the vocabulary's tokens spells a text of it")
-        if time.perf_counter() - began > limits.max_compile_seconds:
-            raise LimitExceededError("max_compile_seconds", limits.max_compile_seconds, "while compiling")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile_grammar, (self.grammar, self.vocabulary, self.limits)
@@ -366,14 +363,18 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
         EmptyLanguageError: nothing satisfies the constraint, or nothing that the vocabulary can spell.
         LimitExceededError: a named limit was met.
     """
-    limits = limits or DEFAULT_LIMITS
-    try:
-        return CompiledGrammar(grammar, vocabulary, limits)
-    except EmptyLanguageError as error:
-        from constrain.automata.missing import missing_character
+    from constrain.automata.warmup import warm
 
-        missing = missing_character(grammar, vocabulary, limits)
-        if missing is None:
-            raise
-        reason = f"the vocabulary has no tokens for {missing}, which a shortest text of it needs"
-        raise EmptyLanguageError(grammar.name, reason) from error
+    limits = limits or DEFAULT_LIMITS
+    warm()  # what is done once on a machine is not the constraint's time
+    with within(limits.max_compile_seconds):
+        try:
+            return CompiledGrammar(grammar, vocabulary, limits)
+        except EmptyLanguageError as error:
+            from constrain.automata.missing import missing_character
+
+            missing = missing_character(grammar, vocabulary, limits)
+            if missing is None:
+                raise
+            reason = f"the vocabulary has no tokens for {missing}, which a shortest text of it needs"
+            raise EmptyLanguageError(grammar.name, reason) from error

@@ -33,7 +33,7 @@ class Limits:
     max_regex_size: int = 200_000
     max_repeat: int = 1_000_000
     max_count_sets: int = 2_000
-    max_readings: int = 512
+    max_readings: int = 65_536
     max_schema_nodes: int = 100_000
     max_emptiness_steps: int = 200_000
     max_literals: int = 2_000_000

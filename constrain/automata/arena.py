@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.kernels.machine.layout import AT_WALK, CAP_WALK, H_LENGTH, H_PAIRS, HEADER_SIZE
+from constrain.kernels.machine.layout import H_LENGTH, H_PAIRS, HEADER_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FREE = 256
-"""Ints at the end of a workspace's walk that no kernel uses by itself."""
+"""Ints at the beginning of a workspace that no kernel uses by itself."""
+_WALK = 4096
 
 
 class Arena:
@@ -75,11 +76,19 @@ class Arena:
 class Workspace:
     """Scratch arrays of one running kernel call: configurations by depth, and five regions for sets being built.
 
+    Args:
+        depth: of the vocabulary's trie.
+        pairs: how many a configuration may have; room for them is made when they come.
+
     Attributes:
-        free: where in the array FREE ints begin that the caller and an operation may exchange numbers in.
+        free: where in the array FREE ints begin that the caller and an operation may exchange numbers in; it is the
+            same however the workspace grows.
     """
 
+    free = HEADER_SIZE
+
     def __init__(self, depth: int, pairs: int) -> None:
-        self.arena = Arena({"walk": (depth + 3) * (2 + 2 * pairs) + FREE, "scratch": 5 * 4096})
-        self.arena.array[H_PAIRS] = pairs
-        self.free = int(self.arena.array[AT_WALK] + self.arena.array[CAP_WALK]) - FREE
+        walk = max(depth + 3, _WALK)
+        sections = {"free": FREE, "frames": depth + 3, "stack": depth + 3, "walk": walk, "scratch": 5 * 4096}
+        self.arena = Arena(sections)
+        self.arena.array[H_PAIRS] = min(pairs, np.iinfo(np.int32).max)

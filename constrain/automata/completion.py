@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.automata import demands
 from constrain.automata import lexicon as lex
-from constrain.automata.demands import Edge
+from constrain.automata.costs import FAR, Costs
+from constrain.automata.deadline import check
 from constrain.automata.fewest import fewest_tokens
+from constrain.automata.rests import Rests, one_of_each
 from constrain.errors import LimitExceededError, VocabularyError
-from constrain.kernels.machine import layout as at
 from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from constrain.automata.machine import Machine
 
-_FAR = demands.FAR
-_ROUNDS = 3
 # An estimate that is exact leads to a shortest completion under any weight; one that is a little low (keys whose text
 # must be new) makes plain A* try every text of equal length, and a weight above 1 prevents that.
 _WEIGHT = 2
@@ -39,9 +37,6 @@ _MAX_ESTIMATED = 1024
 _MAX_TRIED = 1_000_000
 _CERTAIN = 1 << 62
 _MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
-_PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
-_RANK = np.full(256, 255, dtype=np.int64)
-_RANK[np.frombuffer(_PREFERRED, dtype=np.uint8)] = np.arange(len(_PREFERRED))
 _KEY_CHOICES = 24
 
 
@@ -51,10 +46,8 @@ class Completer:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._lexicon = machine.lexicon
-        self._node_cost: dict[int, int] = {}
-        self._needs: dict[int, tuple[int, tuple[demands.Demand, ...]]] = {}
-        self._kernel_cost: dict[int, int] = {0: 0}
-        self._lexer_cost: dict[int, int] = {}
+        self._rests = Rests(machine)
+        self.costs = Costs(machine, self._rests)
         self._work = 0  # transitions tried, ever
         self._choices: dict[int, list[int]] = {}
         self._links: dict[int, tuple[bytes, int]] = {}
@@ -64,141 +57,6 @@ class Completer:
         grammar = machine.grammar
         # The states of a grammar without rules are those of its terminals.
         self._is_regular = grammar.expand is None and not grammar.rules
-
-    # Costs
-
-    def _solve(self) -> None:
-        """Compute about the least number of bytes from each graph node to the end of its rule.
-
-        What registers demand (members that must come, counts that must be reached) is added per rule; a few rounds
-        carry those demands from rules to their callers.
-        """
-        self._machine.expand_all()
-        edges = self._machine.all_edges()
-        finals = set(self._machine.final_nodes())
-        blocks: dict[int, list[Edge]] = {}
-        for edge in edges:
-            blocks.setdefault(self._machine.block(edge[0]), []).append(edge)
-        demanding = [
-            block
-            for block in blocks.values()
-            if any(kind == at.EDGE_OP and a & 255 in (at.OP_MARKED, at.OP_AT_LEAST) for _, kind, a, _, _ in block)
-        ]
-        for _ in range(_ROUNDS if demanding else 1):
-            self._solve_nodes(edges, finals)
-            for block in demanding:
-                self._needs.update(demands.of_rule(block, finals, self._edge_cost))
-
-    def _edge_cost(self, edge: Edge) -> int:
-        """Return the least number of bytes that an edge reads."""
-        _, kind, a, _, _ = edge
-        if kind == at.EDGE_TERMINAL:
-            return self._terminal_cost(a)
-        return self._item_cost(self._machine.rule_start(a), 0) if kind == at.EDGE_CALL else 0
-
-    def _solve_nodes(self, edges: list[Edge], finals: set[int]) -> None:
-        into: dict[int, list[tuple[int, int, int]]] = {}
-        callers: dict[int, list[tuple[int, int]]] = {}
-        for source, kind, a, _, target in edges:
-            weight = self._terminal_cost(a) if kind == at.EDGE_TERMINAL else 0
-            start = self._machine.rule_start(a) if kind == at.EDGE_CALL else -1
-            into.setdefault(target, []).append((source, weight, start))
-            if start >= 0:
-                callers.setdefault(start, []).append((source, target))
-        cost: dict[int, int] = {}
-        heap = [(0, node) for node in finals]
-        while heap:
-            here, node = heapq.heappop(heap)
-            if node in cost:
-                continue
-            cost[node] = here
-            for source, weight, start in into.get(node, ()):
-                if start < 0:
-                    heapq.heappush(heap, (here + weight, source))
-                elif start in cost:
-                    heapq.heappush(heap, (here + self._rule_cost(start, cost), source))
-            for source, target in callers.get(node, ()):
-                if target in cost:
-                    heapq.heappush(heap, (here + self._rule_cost(node, cost) + cost[target], source))
-        self._node_cost = cost
-
-    def _rule_cost(self, start: int, cost: dict[int, int]) -> int:
-        """Return the bytes of a whole rule, given the plain costs of its nodes."""
-        needed = self._needs.get(start)
-        return max(cost[start], self._item_cost(start, 0)) if needed else cost[start]
-
-    def _item_cost(self, node: int, registers: int) -> int:
-        """Return about how many bytes lead from a node to the end of its rule, with these registers."""
-        needed = self._needs.get(node)
-        if needed:
-            free, demanded = needed
-            counters = self._machine.content(registers).tolist()[1:] if registers else (0, 0, 0)
-            total = 0
-            for is_count, what, value, price in demanded:
-                if is_count:
-                    total += max(value - counters[what], 0) * price
-                elif not self._machine.has_mark(registers, what):
-                    total += price
-            if total:
-                return free + total
-        return self._node_cost.get(node, _FAR)
-
-    def _terminal_cost(self, state: int) -> int:
-        """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
-        found = self._lexer_cost.get(state)
-        if found is None:
-            found = self._lexer_cost[state] = self._measure(state)
-        return found
-
-    def _measure(self, state: int) -> int:
-        lexicon = self._lexicon
-        if lex.KEY <= state < lex.COUNT:
-            return self._terminal_cost(self._machine.key_parts(state - lex.KEY)[0])
-        state, count = self._machine.uncounted(state)
-        if state >= lex.TRIE:
-            return self._trie_cost(state - lex.TRIE)
-        if state >= lex.LITERAL:
-            literals = lexicon.arena["literals"]
-            first = state - lex.LITERAL
-            length = 0
-            while literals[first + length] >= 0:
-                length += 1
-            return length
-        return 0 if state <= lex.LEX_END else lexicon.least_bytes(state, count)
-
-    def _trie_cost(self, node: int) -> int:
-        trie = self._lexicon.arena["trie"].reshape(-1, 4)
-        end = int(trie[node, 2])
-        inside = trie[node + 1 : end + 1]
-        members = np.flatnonzero(inside[1:, 3] > inside[:-1, 3])
-        return int(inside[members, 1].min() - trie[node, 1]) if len(members) else _FAR
-
-    def kernel_cost(self, kernel: int) -> int:
-        """Return the least number of bytes to the end once a kernel is entered."""
-        costs = self._kernel_cost
-        stack = [kernel]
-        while stack:
-            top = stack[-1]
-            if top in costs:
-                stack.pop()
-                continue
-            items = self._machine.content(top).reshape(-1, 3).tolist()
-            missing = [back for _, back, _ in items if back not in costs]
-            if missing:
-                stack.extend(missing)
-                continue
-            costs[top] = min((self._item_cost(node, regs) + costs[back] for node, back, regs in items), default=_FAR)
-            stack.pop()
-        return costs[kernel]
-
-    def estimate(self, state: int) -> int:
-        """Return about how many bytes are still needed in a state, rarely more than that."""
-        if not self._node_cost:
-            self._solve()
-        best = _FAR
-        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            best = min(best, self.kernel_cost(kernel) + (self._terminal_cost(lexer) if lexer else 0))
-        return best
 
     # Search
 
@@ -215,14 +73,7 @@ class Completer:
             inner, per_target = self._machine.key_parts(lexer - lex.KEY)[0], _KEY_CHOICES
             inner, _ = self._machine.uncounted(inner)
         if inner < lex.LITERAL:
-            row = lexicon.transitions(inner)
-            order = np.argsort(_RANK, kind="stable")
-            taken: dict[int, int] = {}
-            found = []
-            for byte, target in zip(order.tolist(), row[order].tolist(), strict=True):
-                if target and taken.get(target, 0) < per_target:
-                    taken[target] = taken.get(target, 0) + 1
-                    found.append(byte)
+            found = one_of_each(lexicon.transitions(inner), per_target)
         elif inner < lex.TRIE:
             found = [int(lexicon.arena["literals"][inner - lex.LITERAL])]
         else:
@@ -234,28 +85,43 @@ class Completer:
         self._choices[lexer] = found
         return found
 
-    def _ways(self, state: int) -> list[bytes]:
-        """Return byte strings to go on with: the rest of a literal as a whole, else single bytes."""
-        pairs = self._machine.content(state).reshape(-1, 2).tolist()
-        lexers: list[int] = []
-        for lexer, kernel in pairs:
-            lexers += [lexer] if lexer else self._machine.first_lexers(kernel)
-        if len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE:
-            literals = self._lexicon.arena["literals"]
-            first = lexers[0] - lex.LITERAL
-            return [bytes(literals[first : first + self._terminal_cost(lexers[0])].tolist())]
+    def _pairs(self, state: int) -> tuple[list[int], list[int]]:
+        """Return the lexer states of a state, and the kernel that each one's end enters."""
+        pairs: list[tuple[int, int]] = []
+        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
+            pairs += [(lexer, kernel)] if lexer else self._machine.first_pairs(kernel)
+        return [lexer for lexer, _ in pairs], [kernel for _, kernel in pairs]
+
+    def _likeliest(self, state: int) -> tuple[bytes | None, bool]:
+        """Return the rest of the terminal that seems to lead to the end soonest, and whether there is no other way."""
+        lexers, kernels = self._pairs(state)
+        if not lexers:
+            return None, False
+        costs = self.costs.of_kernels(kernels) if len(kernels) > 1 else [0]
+        known = self._rests.costs
+        totals = [cost + (known.get(q) or self._rests.cost(q)) for q, cost in zip(lexers, costs, strict=True)]
+        best = totals.index(min(totals))
+        return self._rests.rest(lexers[best]), len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE
+
+    def _single_bytes(self, state: int) -> list[bytes]:
+        lexers, _ = self._pairs(state)
         return [bytes((byte,)) for byte in sorted({byte for lexer in lexers for byte in self._bytes_to_try(lexer)})]
 
     def _search(self, start: int) -> None:
-        """Find a shortest completion and remember it as links from state to state."""
+        """Find a short completion and remember it as links from state to state.
+
+        A state is taken up twice: for the likeliest rest of a terminal, and, if that did not lead on to the end, for
+        every other byte. So a wide state costs one look at each of its pairs, not a state for each.
+        """
         machine = self._machine
         best = {start: 0}
         came: dict[int, tuple[int, bytes]] = {}
-        heap = [(_WEIGHT * self.estimate(start), 0, start)]
+        heap = [(_WEIGHT * self.costs.estimate(start), 0, start, False)]
         for _ in range(machine.limits.max_emptiness_steps):
+            check()
             if not heap:
                 break
-            _, minus, state = heapq.heappop(heap)
+            total, minus, state, again = heapq.heappop(heap)
             if -minus > best[state]:
                 continue
             if state in self._links or machine.is_accepting(state):
@@ -264,15 +130,19 @@ class Completer:
                     self._links[before] = (chunk, state)
                     state = before
                 return
-            for chunk in self._ways(state):
+            likeliest, alone = (None, False) if again else self._likeliest(state)
+            ways = self._single_bytes(state) if likeliest is None else [likeliest]
+            if likeliest is not None and not alone:
+                heapq.heappush(heap, (total, minus, state, True))
+            for chunk in ways:
                 self._work += 1
                 after = machine.advance(state, np.frombuffer(chunk, dtype=np.uint8), 0, len(chunk))
                 cost = best[state] + len(chunk)
-                if after and cost < best.get(after, _FAR):
+                if after and cost < best.get(after, FAR):
                     best[after] = cost
                     came[after] = (state, chunk)
                     # Ties go to the longer way done: it is nearer the end.
-                    heapq.heappush(heap, (cost + _WEIGHT * self.estimate(after), -cost, after))
+                    heapq.heappush(heap, (cost + _WEIGHT * self.costs.estimate(after), -cost, after, False))
         raise LimitExceededError(
             "max_emptiness_steps", machine.limits.max_emptiness_steps, "looking for the shortest completion"
         )
@@ -324,7 +194,7 @@ class Completer:
         """
         plan = self.tokens(state)
         if self._is_regular and len(plan) > 1 and self._tried.get(state, -1) < at_most:
-            plan, tried = fewest_tokens(self._machine, state, plan, self.estimate, at_most)
+            plan, tried = fewest_tokens(self._machine, state, plan, self.costs.estimate, at_most)
             self._effort += tried
             self._tried[state] = at_most if tried > at_most else _CERTAIN
             self._remember(state, plan)
@@ -379,11 +249,11 @@ class Completer:
 
     def _reads_a_key(self, state: int) -> bool:
         for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            lexers = [lexer] if lexer else self._machine.first_lexers(kernel)
+            lexers = [lexer] if lexer else [first for first, _ in self._machine.first_pairs(kernel)]
             if any(lex.KEY <= one < lex.COUNT for one in lexers):
                 return True
         return False
 
     def _lower_bound(self, state: int) -> int:
         longest = self._lexicon.tokens.max_depth
-        return 1 + -(-self.estimate(state) // longest)
+        return 1 + -(-self.costs.estimate(state) // longest)

@@ -6,10 +6,11 @@ import threading
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from constrain.kernels.machine import layout as at
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from constrain.automata.arena import Arena
@@ -33,6 +34,15 @@ class Contents:
             first, length = int(objects[base + at.O_OFFSET]), int(objects[base + at.O_LENGTH])
             return self._arena["pool"][first : first + length].copy()
 
+    def single_items(self, kernels: list[int]) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return int32[n, 3], the one item of each kernel, and which kernels have just one (rows of others are 0)."""
+        with self._lock:
+            objects = self._arena["objects"].reshape(-1, int(at.OBJECT_WIDTH))[kernels]
+            single = objects[:, at.O_LENGTH] == 3
+            items = np.zeros((len(kernels), 3), dtype=np.int32)
+            items[single] = self._arena["pool"][objects[single, at.O_OFFSET, None] + np.arange(3)]
+            return items, single
+
     def key_parts(self, identity: int) -> tuple[int, int, int]:
         """Return (expression state, text, escape) of a key being read."""
         inner, text, escape = self.content(identity).tolist()
@@ -44,19 +54,6 @@ class Contents:
             return lexer, 0
         shape, count = self.content(lexer - int(at.COUNT)).tolist()
         return shape, count
-
-    def has_mark(self, registers: int, mark: int) -> bool:
-        """Return whether a mark is in the set of some registers."""
-        tree = int(self.content(registers)[0]) if registers else 0
-        while tree:
-            parts = self.content(tree).tolist()
-            if len(parts) == 1:
-                return bool(parts[0] == 2 * mark)
-            prefix, bit, left, right = parts
-            if (2 * mark) & (bit - 1) != prefix:
-                return False
-            tree = right if 2 * mark & bit else left
-        return False
 
     def block(self, node: int) -> int:
         """Return a number for the rule that a graph node belongs to."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from constrain import ir
 from constrain.automata.components import strongly_connected
+from constrain.automata.deadline import check
 from constrain.automata.operations import refit, unread
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import Limits
@@ -93,6 +94,7 @@ class GraphBuilder:
         regular = ir.regular_ids(root)
         work: list[tuple[ir.Node, int, int]] = [(root, first, last)]
         while work:
+            check()
             node, source, target = work.pop()
             if len(graph.edges) > _NODES_PER_SIZE * self.limits.max_regex_size:
                 raise LimitExceededError("max_regex_size", self.limits.max_regex_size, "in a rule of the grammar")
@@ -136,8 +138,7 @@ class GraphBuilder:
         for bound in (low, high or 0):
             if bound > self.limits.max_repeat:
                 raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by a repeat of {bound}")
-        own_registers = any(isinstance(child, (ir.Op, ir.Key)) for child in ir.walk(node.body))
-        if max(low, high or 0) > UNROLL and not own_registers:
+        if max(low, high or 0) > UNROLL and not _has_registers(node.body):
             graph.add(source, CALL, Counted(node.body, low, high), target)
             return
         for _ in range(low):
@@ -179,6 +180,10 @@ class GraphBuilder:
             graph.add(more, OP, ir.Op(ir.ADD, 0, 1), loop)
             graph.add(again, OP, ir.Op(ir.AT_LEAST, 0, max(minimum, 1)), loop)
         return graph
+
+
+def _has_registers(root: ir.Node) -> bool:
+    return any(isinstance(node, (ir.Op, ir.Key)) for node in ir.walk(root))
 
 
 def copy_name(rule: Counted) -> Hashable:
@@ -299,6 +304,7 @@ def _closed(graphs: dict[Hashable, RuleGraph], holds: Callable[[Hashable, set[Ha
     found: set[Hashable] = set()
     work = list(graphs)
     while work:
+        check()
         name = work.pop()
         if name not in found and holds(name, found):
             found.add(name)

@@ -30,6 +30,7 @@ from constrain.automata.arena import Arena, Workspace
 from constrain.automata.byte_sets import members
 from constrain.automata.byte_trie import trie_nodes
 from constrain.automata.counts import SURELY_LESS, UNBOUNDED
+from constrain.automata.deadline import check
 from constrain.automata.regex import EPSILON, NOTHING, RegexTable
 from constrain.automata.token_trie import token_trie
 from constrain.automata.utf8 import char_class
@@ -205,6 +206,7 @@ class Lexicon:
         found = nodes.get(root)
         if found is None:
             for node in ir.walk(root):
+                check()
                 if node not in nodes:
                     nodes[node] = self._expression(node)
             found = nodes[root]

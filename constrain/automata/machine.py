@@ -18,6 +18,7 @@ from constrain import ir
 from constrain.automata import graph as graphs
 from constrain.automata.arena import FREE, Arena, Workspace
 from constrain.automata.contents import Contents
+from constrain.automata.deadline import check
 from constrain.automata.lexicon import Lexicon, lexicon_for
 from constrain.errors import LimitExceededError
 from constrain.kernels.machine import cpu_numba as kernel
@@ -257,6 +258,7 @@ class Machine(Contents):
                 result: int = run(*tables, out, blob, data, op, a, b, c)
                 if result != _NEED:
                     return int(result)
+                check()
                 self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
         except BaseException:
             self._header[at.H_READ] = 0  # the text is given up
@@ -288,11 +290,18 @@ class Machine(Contents):
             self._arena.reserve("edges", self._arena.capacity("edges") + argument)
         elif code == at.GROW_SCRATCH:
             workspace.arena.reserve("scratch", 2 * workspace.arena.capacity("scratch") + 10 * argument)
+        elif code == at.GROW_WALK:
+            self._grow_walk(workspace)
         else:
             raise LimitExceededError("max_readings", self.limits.max_readings, "in one state")
         if self.memory > self.limits.max_memory:
             raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
         self._refresh()
+
+    def _grow_walk(self, workspace: Workspace) -> None:
+        workspace.arena.reserve("walk", 2 * workspace.arena.capacity("walk"))
+        if workspace.arena.nbytes > self.limits.max_memory:
+            raise LimitExceededError("max_memory", self.limits.max_memory, "in the readings along one token")
 
     def _grow_objects(self) -> None:
         if self._header[at.H_OBJECTS] >= self.limits.max_states:
@@ -372,15 +381,15 @@ class Machine(Contents):
         """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
         return int(self._header[at.H_VISITED])
 
-    def first_lexers(self, identity: int) -> list[int]:
-        """Return the lexer states that begin when a kernel is entered."""
+    def first_pairs(self, identity: int) -> list[tuple[int, int]]:
+        """Return the lexer states that begin when a kernel is entered, and the kernel that each one's end enters."""
         with self._lock:
             self.call(kernel.CLOSE, identity)
             base = identity * int(at.OBJECT_WIDTH)
             objects = self._arena["objects"]
             first, count = int(objects[base + at.O_A]), int(objects[base + at.O_B])
-            lexers: list[int] = self._arena["edges"][first : first + 2 * count : 2].tolist()
-            return lexers
+            edges = self._arena["edges"][first : first + 2 * count].tolist()
+            return list(zip(edges[::2], edges[1::2], strict=True))
 
     def expand_all(self) -> None:
         """Expand every rule that can be reached."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from constrain import ir
+from constrain.automata.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS
 
@@ -50,6 +51,7 @@ def unread(graph: RuleGraph, is_free: Callable[[Edge], bool]) -> set[int]:
     stack = [(graph.start, FRESH)]
     seen = {stack[0]}
     while stack:
+        check()
         node, registers = stack.pop()
         for edge in graph.edges[node]:
             after: Registers | None = registers if is_free(edge) else None

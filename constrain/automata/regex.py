@@ -18,6 +18,7 @@ from collections.abc import Iterable
 
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
 from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, merged
+from constrain.automata.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -253,6 +254,7 @@ class RegexTable:
             if top in rows:
                 stack.pop()
                 continue
+            check()
             missing = [part for part in self._needs(top) if part not in rows]
             if missing:
                 stack.extend(missing)
@@ -388,6 +390,7 @@ class RegexTable:
         parents = {root: root}
         stack = [root]
         while stack:
+            check()
             state = stack.pop()
             if self.nullable[state] or self.live.get(state) or not self.unsure[state]:
                 self._mark_live(state, parents)

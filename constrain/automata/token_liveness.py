@@ -4,7 +4,7 @@ The machine reads bytes, so its states are live when bytes that occur in tokens 
 vocabulary is closed (see `vocabularies.units`) tokens can do what bytes can. Elsewhere a state is live iff the text may
 end there or some token leads to a live state, and that takes a search over tokens, the state nearest to the end first:
 
-- when it meets a state that may end, every state from which a known token leads there is live, and remembers that token;
+- when it meets a state that may end, each state from which a known token leads there is live, and remembers that token;
 - when nothing is left to search, all that was searched is dead;
 - a state whose shortest completion in bytes can be cut into tokens is live at once.
 
@@ -134,7 +134,7 @@ class TokenLiveness:
             self._before.clear()
             self._edges = 0
         limit = self._machine.limits.max_emptiness_steps
-        seen, heap, steps = {root}, [(self._machine.completer.estimate(root), root)], 0
+        seen, heap, steps = {root}, [(self._machine.completer.costs.estimate(root), root)], 0
         while heap:
             _, state = heapq.heappop(heap)
             if self._ends(state):
@@ -151,7 +151,7 @@ class TokenLiveness:
                     return True
                 if known is None and after not in seen:
                     seen.add(after)
-                    heapq.heappush(heap, (self._machine.completer.estimate(after), after))
+                    heapq.heappush(heap, (self._machine.completer.costs.estimate(after), after))
         self._live.update(dict.fromkeys(seen, False))
         return False
 

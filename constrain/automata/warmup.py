@@ -66,5 +66,5 @@ def _steps() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "bytes", lambda: machine().next_bytes(machine().start)
     yield "masks", lambda: machine().fill([machine().start], row)
     yield "ends", lambda: machine().is_accepting(machine().start)
-    yield "edges", lambda: machine().first_lexers(int(machine().content(machine().start)[1]))
+    yield "edges", lambda: machine().first_pairs(int(machine().content(machine().start)[1]))
     yield "tables", lambda: machine().rebuild_hash()

@@ -27,9 +27,9 @@ def closing(vocabulary: Vocabulary) -> tuple[bool, Ranges | None]:
     if not vocabulary.spellable & ~vocabulary.single_bytes:
         return True, None
     ranges, leads = _characters(vocabulary)
-    if not leads & vocabulary.single_bytes and all(token is None or _is_made_of(token, vocabulary.single_bytes, ranges) for token in vocabulary.tokens()):
-        return True, ranges
-    return False, None
+    single = vocabulary.single_bytes
+    made = (_is_made_of(token, single, ranges) for token in vocabulary.tokens() if token is not None)
+    return (True, ranges) if not leads & single and all(made) else (False, None)
 
 
 def _characters(vocabulary: Vocabulary) -> tuple[Ranges, int]:

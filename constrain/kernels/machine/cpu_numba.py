@@ -27,6 +27,7 @@ from constrain.kernels.machine.layout import (
     AT_EDGES,
     AT_ENDS,
     AT_EXITS,
+    AT_FRAMES,
     AT_GRAPH,
     AT_HASH,
     AT_LINKS,
@@ -38,6 +39,7 @@ from constrain.kernels.machine.layout import (
     AT_POOL,
     AT_RULES,
     AT_SCRATCH,
+    AT_STACK,
     AT_STATES,
     AT_TRIE,
     AT_WALK,
@@ -49,6 +51,7 @@ from constrain.kernels.machine.layout import (
     CAP_OBJECTS,
     CAP_POOL,
     CAP_SCRATCH,
+    CAP_WALK,
     COUNT,
     DEAD,
     EDGE_CALL,
@@ -74,12 +77,14 @@ from constrain.kernels.machine.layout import (
     H_READ,
     H_READ_STATE,
     H_RESUME,
+    H_SLOTS,
     H_UNSURE,
     H_VISITED,
     H_WORDS,
     KEY,
     LINK,
     LITERAL,
+    MANY_READINGS,
     NEED_INSIDE,
     NEED_NEAR,
     NEED_ROW,
@@ -116,6 +121,7 @@ from constrain.kernels.machine.layout import (
     TERMINATED,
     TOP,
     TRIE,
+    WIDE,
     int64,
 )
 
@@ -130,6 +136,10 @@ NEW_ELEMENT = int64(2 * NEW_TEXT + 1)
 # Regions of SCRATCH, each a fifth of it.
 ITEMS, TERMS, CALLS, BUILD, SMALL = (int64(i) for i in range(5))
 ZERO, ONE = int64(0), int64(1)
+# In SMALL: the hash table of items begins here, and is used for more than FEW items (a power of two).
+SLOTS = int64(128)
+FEW = int64(16)
+FIRST_WORDS = int64(8)
 YES = ONE
 # Escapes of a key being read: mode | value << 4.
 START, PLAIN, BACKSLASH, HEX, HEX_LAST, WANT_BACKSLASH, WANT_U, LOW, LOW_LAST = (
@@ -420,9 +430,14 @@ def _less(pointer: Any, a: Any, b: Any, width: Any) -> Any:
 
 
 def _sort_body(pointer: Any, offset: Any, count: Any, width: Any) -> Any:
-    """Sort `count` records of `width` ints lexicographically (shell sort: short inputs, no extra room)."""
+    """Sort `count` records of `width` ints lexicographically (shell sort: no extra room; most are short or sorted)."""
     buffer = _int32(pointer)
     gap = ONE
+    i = ONE
+    while i < count and not _less(pointer, offset + i * width, offset + (i - 1) * width, width):
+        i += 1
+    if i >= count:
+        return ZERO
     while 3 * gap < count:
         gap = 3 * gap + 1
     while gap > 0:
@@ -561,17 +576,63 @@ def _capture_body(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, element: Any)
 
 @_inner
 def _push_item(mp: Any, wp: Any, lp: Any, vp: Any, count: Any, node: Any, kernel: Any, registers: Any) -> Any:
+    """Append an item to those of the kernel being closed, unless it is there; return how many there are."""
     W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
-    for i in range(0, 3 * count, 3):
-        if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
-            return count
-    if 3 * count + 3 > np.int64(W[CAP_SCRATCH]) // 5:
+    room = np.int64(W[CAP_SCRATCH]) // 5
+    slot = ZERO
+    if count < FEW:
+        for i in range(0, 3 * count, 3):
+            if W[scratch + i] == node and W[scratch + i + 1] == kernel and W[scratch + i + 2] == registers:
+                return count
+    else:
+        table = scratch + SMALL * room + SLOTS
+        slots = np.int64(W[H_SLOTS])
+        slot = _item_slot(node, kernel, registers) & slots
+        while W[table + slot] != 0:
+            at = scratch + 3 * (np.int64(W[table + slot]) - 1)
+            if W[at] == node and W[at + 1] == kernel and W[at + 2] == registers:
+                return count
+            slot = (slot + 1) & slots
+        W[table + slot] = count + 1
+    if 3 * count + 3 > room:
         return _need(mp, GROW_SCRATCH, np.int64(3))
     W[scratch + 3 * count] = node
     W[scratch + 3 * count + 1] = kernel
     W[scratch + 3 * count + 2] = registers
-    return count + 1
+    count += 1
+    if count >= FEW and count & (count - 1) == 0:
+        return _hash_items(mp, wp, count)
+    return count
+
+
+@_inner
+def _item_slot(node: Any, kernel: Any, registers: Any) -> Any:
+    h = (node * 1540483477) ^ (kernel * 668265263) ^ (registers * 374761393)
+    h = (h ^ (h >> 17)) & 0x7FFFFFFF
+    return h ^ (h >> 9)
+
+
+@_inner
+def _hash_items(mp: Any, wp: Any, count: Any) -> Any:
+    """Fill the hash table of items anew, with four slots for each; return how many there are."""
+    W = _table(wp)
+    scratch = np.int64(W[AT_SCRATCH])
+    room = np.int64(W[CAP_SCRATCH]) // 5
+    if SLOTS + 4 * count > room:
+        return _need(mp, GROW_SCRATCH, 4 * count)
+    slots = 4 * count - 1
+    W[H_SLOTS] = slots
+    table = scratch + SMALL * room + SLOTS
+    for i in range(4 * count):
+        W[table + i] = 0
+    for i in range(count):
+        at = scratch + 3 * i
+        slot = _item_slot(np.int64(W[at]), np.int64(W[at + 1]), np.int64(W[at + 2])) & slots
+        while W[table + slot] != 0:
+            slot = (slot + 1) & slots
+        W[table + slot] = i + 1
+    return count
 
 
 @_inner
@@ -957,6 +1018,8 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
             return 0
     count = np.int64(W[walk + at])
     if count >= W[H_PAIRS]:
+        return _need(mp, MANY_READINGS, ZERO)
+    if at + 4 + 2 * count + FIRST_WORDS > W[CAP_WALK]:
         return _need(mp, GROW_WALK, ZERO)
     W[walk + at + 2 + 2 * count] = state
     W[walk + at + 3 + 2 * count] = kernel
@@ -965,14 +1028,23 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
 
 
 def _step_body(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, source: Any, target: Any, byte: Any) -> Any:
-    """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: else."""
+    """Advance the configuration in frame `source` by a byte into frame `target`; 0: nothing is left, 1: else.
+
+    The target begins where the source ends.
+    """
     M = _table(mp)
     W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
     edges = np.int64(M[AT_EDGES])
     walk = np.int64(W[AT_WALK])
-    frame = 2 + 2 * np.int64(W[H_PAIRS])
-    at, to = source * frame, target * frame
+    frames = np.int64(W[AT_FRAMES])
+    at = np.int64(W[frames + source])
+    to = at + 2 + 2 * np.int64(W[walk + at])
+    if W[walk + at] > WIDE:
+        to += FIRST_WORDS
+    if to + 2 + FIRST_WORDS > W[CAP_WALK]:
+        return _need(mp, GROW_WALK, ZERO)
+    W[frames + target] = to
     W[walk + to] = 0
     W[walk + to + 1] = 0
     entered = np.int64(W[walk + at + 1])
@@ -1023,8 +1095,8 @@ def _merge_pairs(mp: Any, wp: Any, lp: Any, vp: Any, at: Any) -> Any:
 
 
 @_inner
-def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
-    """Put the configuration of a state into a frame."""
+def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
+    """Put the configuration of a state into frame 0; 0, or NEED."""
     M = _table(mp)
     W = _table(wp)
     objects = np.int64(M[AT_OBJECTS])
@@ -1032,38 +1104,50 @@ def _load(mp: Any, wp: Any, lp: Any, vp: Any, state: Any, frame: Any) -> Any:
     walk = np.int64(W[AT_WALK])
     base = state * OBJECT_WIDTH
     at, length = np.int64(M[objects + base + O_OFFSET]), np.int64(M[objects + base + O_LENGTH])
-    to = frame * (2 + 2 * np.int64(W[H_PAIRS]))
-    W[walk + to + 1] = 0
+    if length + 2 + FIRST_WORDS > W[CAP_WALK]:
+        return _need(mp, GROW_WALK, ZERO)
+    W[np.int64(W[AT_FRAMES])] = 0
+    W[walk + 1] = 0
     count = ZERO
     for i in range(at, at + length, 2):
         if M[pool + i] == 0:
-            W[walk + to + 1] = M[pool + i + 1]
+            W[walk + 1] = M[pool + i + 1]
         else:
-            W[walk + to + 2 + 2 * count] = M[pool + i]
-            W[walk + to + 3 + 2 * count] = M[pool + i + 1]
+            W[walk + 2 + 2 * count] = M[pool + i]
+            W[walk + 3 + 2 * count] = M[pool + i + 1]
             count += 1
-    W[walk + to] = count
+    W[walk] = count
+    return ZERO
 
 
 @_inner
-def _store(mp: Any, wp: Any, lp: Any, vp: Any, frame: Any) -> Any:
-    """Intern the configuration of a frame."""
+def _move_down(wp: Any) -> Any:
+    """Copy frame 1 over frame 0."""
+    W = _table(wp)
+    walk = np.int64(W[AT_WALK])
+    at = walk + np.int64(W[np.int64(W[AT_FRAMES]) + 1])
+    for i in range(2 + 2 * np.int64(W[at])):
+        W[walk + i] = W[at + i]
+
+
+@_inner
+def _store(mp: Any, wp: Any, lp: Any, vp: Any) -> Any:
+    """Intern the configuration of frame 0."""
     W = _table(wp)
     scratch = np.int64(W[AT_SCRATCH])
     walk = np.int64(W[AT_WALK])
     room = np.int64(W[CAP_SCRATCH]) // 5
     start = BUILD * room
-    at = frame * (2 + 2 * np.int64(W[H_PAIRS]))
     length = ZERO
-    if 2 * np.int64(W[walk + at]) + 2 > room:
+    if 2 * np.int64(W[walk]) + 2 > room:
         return _need(mp, GROW_SCRATCH, np.int64(2))
-    if W[walk + at + 1]:
+    if W[walk + 1]:
         W[scratch + start] = 0
-        W[scratch + start + 1] = W[walk + at + 1]
+        W[scratch + start + 1] = W[walk + 1]
         length = 2
-    for i in range(2 * np.int64(W[walk + at])):
-        W[scratch + start + length + i] = W[walk + at + 2 + i]
-    return _intern(mp, TAG_CONFIG, wp, scratch + start, length + 2 * np.int64(W[walk + at]), YES)
+    for i in range(2 * np.int64(W[walk])):
+        W[scratch + start + length + i] = W[walk + 2 + i]
+    return _intern(mp, TAG_CONFIG, wp, scratch + start, length + 2 * np.int64(W[walk]), YES)
 
 
 @_inner
@@ -1169,21 +1253,53 @@ def _exit_body(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, kernel: A
 def _descend(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, node: Any, op: Any) -> Any:
     """Walk the subtree of a node, itself included, from the configuration in frame 0."""
     M = _table(mp)
+    W = _table(wp)
     V = _table(vp)
+    walk = np.int64(W[AT_WALK])
+    frames = np.int64(W[AT_FRAMES])
     nodes = np.int64(V[AT_NODES])
     base = np.int64(V[nodes + 4 * node + 1]) - 1
     i, end = node, np.int64(V[nodes + 4 * node + 2])
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1]) - base
+        byte = np.int64(V[nodes + 4 * i])
+        at = walk + np.int64(W[frames + depth - 1])
+        if W[at] > WIDE and (W[at + 2 + 2 * np.int64(W[at]) + (byte >> 5)] >> (byte & 31)) & 1 == 0:
+            i = np.int64(V[nodes + 4 * i + 2])
+            continue
         M[H_VISITED] += 1
-        status = _step(mp, wp, lp, vp, dp, depth - 1, depth, np.int64(V[nodes + 4 * i]))
+        status = _step(mp, wp, lp, vp, dp, depth - 1, depth, byte)
         if status < 0:
             return status
         if status == 0:
             i = np.int64(V[nodes + 4 * i + 2])
-        else:
-            _set_tokens(mp, wp, lp, vp, i, op)
-            i += 1
+            continue
+        _set_tokens(mp, wp, lp, vp, i, op)
+        at = walk + np.int64(W[frames + depth])
+        if W[at] > WIDE:
+            status = _first_of_frame(mp, wp, lp, vp, dp, at)
+            if status < 0:
+                return status
+        i += 1
+    return ZERO
+
+
+@_inner
+def _first_of_frame(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, at: Any) -> Any:
+    """Write behind the many pairs of the frame at `at` of the workspace which bytes may come next; 0, or NEED."""
+    M = _table(mp)
+    W = _table(wp)
+    count, entered = np.int64(W[at]), np.int64(W[at + 1])
+    words = at + 2 + 2 * count
+    allowed = _first_bytes(mp, wp, lp, vp, dp, entered) if entered else ZERO
+    if allowed < 0:
+        return allowed
+    for w in range(FIRST_WORDS):
+        W[words + w] = M[allowed + w] if entered else 0
+    for i in range(count):
+        status = _add_first(mp, wp, lp, vp, dp, np.int64(W[at + 2 + 2 * i]), words)
+        if status < 0:
+            return status
     return ZERO
 
 
@@ -1212,22 +1328,20 @@ def _trie_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: 
     W = _table(wp)
     L = _table(lp)
     V = _table(vp)
-    scratch = np.int64(W[AT_SCRATCH])
+    stack = np.int64(W[AT_STACK])
     trie = np.int64(L[AT_TRIE])
     nodes = np.int64(V[AT_NODES])
-    # The walk uses SCRATCH between calls of _exit only for the stack of set nodes by depth, kept at the far end.
-    stack = np.int64(W[CAP_SCRATCH]) - 1
-    W[scratch + stack] = state - TRIE
+    W[stack] = state - TRIE
     i, end = ONE, np.int64(V[nodes + 2])
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1])
         M[H_VISITED] += 1
-        child = _child(lp, trie, np.int64(W[scratch + stack - depth + 1]), np.int64(V[nodes + 4 * i]))
+        child = _child(lp, trie, np.int64(W[stack + depth - 1]), np.int64(V[nodes + 4 * i]))
         if child == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
         _set_tokens(mp, wp, lp, vp, i, op)
-        W[scratch + stack - depth] = child
+        W[stack + depth] = child
         if L[trie + 4 * child + 7] > L[trie + 4 * child + 3]:
             status = _exit(mp, wp, lp, vp, dp, i, kernel, op)
             if status < 0:
@@ -1426,25 +1540,26 @@ def _op_advance(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, start: A
     M = _table(mp)
     if M[H_READ] > 0:
         start, state = np.int64(M[H_READ]), np.int64(M[H_READ_STATE])
-    _load(mp, wp, lp, vp, state, ZERO)
-    frame, first = ZERO, start
+    status = _load(mp, wp, lp, vp, state)
+    if status < 0:
+        return status
     for i in range(start, stop):
-        status = _step(mp, wp, lp, vp, dp, frame, 1 - frame, np.int64(data[i]))
+        status = _step(mp, wp, lp, vp, dp, ZERO, ONE, np.int64(data[i]))
         if status == 0:
             M[H_READ] = 0
             return DEAD
         if status < 0:
             code, argument = M[H_CODE], M[H_ARG]
-            if i > first:
-                so_far = _store(mp, wp, lp, vp, frame)
+            if i > start:
+                so_far = _store(mp, wp, lp, vp)
                 if so_far > 0:
                     M[H_READ] = i
                     M[H_READ_STATE] = so_far
             M[H_CODE] = code
             M[H_ARG] = argument
             return NEED
-        frame = 1 - frame
-    after = _store(mp, wp, lp, vp, frame)
+        _move_down(wp)
+    after = _store(mp, wp, lp, vp)
     if after > 0:
         M[H_READ] = 0
     return after
@@ -1500,8 +1615,9 @@ def _op_next_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: 
     found = ZERO
     for byte in range(256):
         if W[at + byte] and is_key:
-            _load(mp, wp, lp, vp, state, ZERO)
-            status = _step(mp, wp, lp, vp, dp, ZERO, ONE, byte)
+            status = _load(mp, wp, lp, vp, state)
+            if status >= 0:
+                status = _step(mp, wp, lp, vp, dp, ZERO, ONE, byte)
             if status < 0:
                 return status
             W[at + byte] = status

@@ -49,13 +49,21 @@ CAP_HASH = int64(25)
 AT_EDGES = int64(26)
 CAP_EDGES = int64(27)
 
-# Sections of `workspace`.
-# configurations by depth: [count, entered kernel, (lexer state, kernel) * H_PAIRS]
-AT_WALK = int64(0)
-CAP_WALK = int64(1)
+# Sections of `workspace`. The first is the caller's, and never moves.
+# where the frame of each depth begins in the walk
+AT_FRAMES = int64(2)
+CAP_FRAMES = int64(3)
+# nodes of a finite set by depth
+AT_STACK = int64(4)
+CAP_STACK = int64(5)
+# configurations by depth, one after another: [count, entered kernel, (lexer state, kernel) * count], and, if they are
+# more than WIDE, the eight words of the bytes that may come next
+AT_WALK = int64(6)
+CAP_WALK = int64(7)
 # five regions: items, terminals, calls, kernel being built, small things; last, so that growing it moves nothing else
-AT_SCRATCH = int64(2)
-CAP_SCRATCH = int64(3)
+AT_SCRATCH = int64(8)
+CAP_SCRATCH = int64(9)
+WIDE = int64(48)
 
 # Sections of `lexicon`.
 # STATE_WIDTH ints: flags, inside row or -1, offset and count of exits, first bytes (8), S_FLOOR, S_NEAR
@@ -112,6 +120,7 @@ H_READ_STATE = int64(12)  # and from which state
 
 # In the header of `workspace`.
 H_PAIRS = int64(30)  # pairs that a configuration may have
+H_SLOTS = int64(29)  # slots, less one, of the hash table of the items of the kernel being closed
 
 # In the header of `tokens`.
 H_WORDS = int64(30)  # words of a mask
@@ -128,6 +137,7 @@ GROW_SCRATCH = int64(7)
 GROW_WALK = int64(8)
 GROW_EXITS = int64(9)
 NEED_NEAR = int64(10)  # arg: lexer state of a shape
+MANY_READINGS = int64(11)
 
 # Objects.
 OBJECT_WIDTH = int64(7)
