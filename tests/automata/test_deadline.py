@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from constrain.automata import deadline
+from constrain.automata.warmup import warm
 from constrain.compiled import compile_grammar
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.grammars.json_schema import json_schema
@@ -27,6 +28,11 @@ LONG = {
     ),
 }
 LIMITS = Limits(max_compile_seconds=20.5)
+
+
+@pytest.fixture(autouse=True)
+def warm_kernels() -> None:
+    warm()  # it looks at the clock too, once on a machine
 
 
 @pytest.mark.parametrize("name", LONG)
