@@ -10,14 +10,28 @@
     ├── TokenRejectedError                 `accept_token` was given a token the constraint forbids
     └── BudgetError (also ValueError)      no completion that the engine knows fits into `max_tokens`
 
-Fields are attributes; the message is made from them.
+Fields are attributes; the message is made from them. Errors can be copied and pickled.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class ConstrainError(Exception):
     """Root of all errors of this package."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception's own would call the class with the message as its first field.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[ConstrainError], args: tuple[Any, ...]) -> ConstrainError:
+    """Return an error with this message; its fields follow as its state."""
+    return kind.__new__(kind, *args)
 
 
 class GrammarError(ConstrainError, ValueError):
@@ -101,11 +115,13 @@ class TokenRejectedError(ConstrainError):
 
     Attributes:
         token_id: the token.
+        token_bytes: its bytes, None for a special token.
         expected: what could have come instead, in words.
     """
 
     def __init__(self, token_id: int, token_bytes: bytes | None, expected: str) -> None:
         self.token_id = token_id
+        self.token_bytes = token_bytes
         self.expected = expected
         shown = "a special token" if token_bytes is None else repr(token_bytes)
         super().__init__(f"token {token_id} ({shown}) is not allowed here; expected {expected}")

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.int32]
 
 
+# As Python's ints, which are faster than NumPy's outside kernels.
+_FIRST_OBJECT, _OBJECTS, _AT_OBJECTS = int(at.FIRST_OBJECT), int(at.H_OBJECTS), int(at.AT_OBJECTS)
+_WIDTH, _TAG, _CONFIG = int(at.OBJECT_WIDTH), int(at.O_TAG), int(at.TAG_CONFIG)
+
+
 class Contents:
     """The part of a machine that only looks; completions and descriptions use it."""
 
@@ -32,6 +37,13 @@ class Contents:
             objects = self._arena["objects"]
             first, length = int(objects[base + at.O_OFFSET]), int(objects[base + at.O_LENGTH])
             return self._arena["pool"][first : first + length].copy()
+
+    def holds_state(self, identity: int) -> bool:
+        """Return whether an object is there and is a configuration."""
+        table = self._arena.array
+        if not _FIRST_OBJECT <= identity < table.item(_OBJECTS):
+            return False
+        return bool(table.item(table.item(_AT_OBJECTS) + identity * _WIDTH + _TAG) == _CONFIG)
 
     def key_parts(self, identity: int) -> tuple[int, int, int]:
         """Return (expression state, text, escape) of a key being read."""
