@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ def whole(name: str, value: Any, least: int | None = None, below: int | None = N
         ValueError: it is not within `least` <= value < `below`.
     """
     if not is_whole(value):
-        refuse(name, value, _range("a whole number", least, below))
+        refuse(name, value, ", ".join(part for part in ("a whole number", _range(name, least, below)) if part))
     number = operator.index(value)
     if (least is not None and number < least) or (below is not None and number >= below):
         raise ValueError(f"{name}={shown(number)}; expected {_range(name, least, below)}")
@@ -33,12 +34,25 @@ def whole(name: str, value: Any, least: int | None = None, below: int | None = N
 def _range(name: str, least: int | None, below: int | None) -> str:
     if below is not None:
         return f"{0 if least is None else least} <= {name} < {below}"
-    return name if least is None else f"{name} >= {least}"
+    return "" if least is None else f"{name} >= {least}"
+
+
+def within(name: str, value: Any, holds: Callable[[float], bool], expected: str) -> None:
+    """Raise unless a number holds.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it does not hold.
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        refuse(name, value, expected)
+    if not holds(float(value)):
+        raise ValueError(f"{name}={shown(value)}; expected {expected}")
 
 
 def refuse(name: str, value: object, expected: str) -> NoReturn:
     """Raise the TypeError for an argument of a wrong kind."""
-    raise TypeError(f"{name}={shown(value)} is a {type(value).__name__}; expected {expected}")
+    raise TypeError(f"{name}={shown(value)}, of type {type(value).__name__}; expected {expected}")
 
 
 def shown(value: object) -> str:

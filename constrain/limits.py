@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from constrain.arguments import instance, refuse, whole
+from constrain.arguments import instance, whole, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,7 @@ class Limits:
         for field in fields(self):
             if field.name != "max_compile_seconds":
                 object.__setattr__(self, field.name, whole(field.name, getattr(self, field.name), 0))
-        seconds: object = self.max_compile_seconds
-        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
-            refuse("max_compile_seconds", seconds, "a number")
-        if not seconds >= 0:
-            raise ValueError(f"max_compile_seconds={seconds!r}; expected 0 or more")
+        within("max_compile_seconds", self.max_compile_seconds, lambda value: value >= 0, "a number, 0 or more")
 
 
 DEFAULT_LIMITS = Limits()

@@ -52,7 +52,7 @@ class Refusal:
 
 def follow(compiled: CompiledGrammar, data: bytes) -> tuple[int, int]:
     """Return (bytes read, state) of the longest prefix of `data` that some member of the language begins with."""
-    state = compiled.start
+    state, _held = compiled.begin()
     whole = compiled.advance_bytes(state, data)
     if whole != DEAD:
         return len(data), whole

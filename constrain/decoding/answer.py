@@ -58,7 +58,8 @@ class Answer:
         self.tokens: list[int] = []
         self._model = model
         self._compiled: CompiledGrammar | None = None if job.constraint is None else job.constraint.compiled
-        self._state = TERMINATED if self._compiled is None else self._compiled.start
+        # The tables are held, so that the states stay valid.
+        self._state, self._tables = (TERMINATED, None) if self._compiled is None else self._compiled.begin()
         self._end_ids = frozenset(model.vocabulary.eos_token_ids)
         seed = job.options.seed
         self._rng = np.random.default_rng(None if seed is None else [seed, job.index, sample])
