@@ -44,7 +44,7 @@ def within(name: str, value: Any, holds: Callable[[float], bool], expected: str)
         TypeError: it is no number.
         ValueError: it does not hold.
     """
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         refuse(name, value, expected)
     if not holds(float(value)):
         raise ValueError(f"{name}={shown(value)}; expected {expected}")

@@ -172,7 +172,7 @@ class CompiledGrammar:
             False when the row forbids nothing, so that it need not be applied.
         Raises:
             TypeError: `bitmask` is no array.
-            ValueError: it is not int32, two-dimensional and as wide as the vocabulary, is read-only, or has no such row.
+            ValueError: it is not int32[batch, at least the vocabulary's words], is read-only, or has no such row.
         Cost: one row copy for a state met before (about 1 us), else a walk of the tokens that may cross a terminal.
         """
         array = writable(bitmask, self._words)

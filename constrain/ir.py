@@ -277,7 +277,7 @@ def verify_node(root: Node, rule: Hashable, grammar: Grammar | None = None) -> N
             raise ValueError(f"ir: rule {rule!r}: {type(node).__name__}: {problem}")
 
 
-def _problem(node: Node, regular: set[int]) -> str | None:
+def _problem(node: object, regular: set[int]) -> str | None:
     if not isinstance(node, Node):
         return "is no node of constrain.ir"
     if isinstance(node, ByteClass) and not 0 <= node.mask < 1 << 256:

@@ -151,7 +151,7 @@ class Vocabulary:
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """Return the bytes of tokens one after another; ids that never match text add nothing."""
-        return b"".join(self.token_bytes(token_id) or b"" for token_id in items("token_ids", token_ids, _IDS))
+        return b"".join(self.token_bytes(i) or b"" for i in items("token_ids", token_ids, _IDS))
 
     def tokens(self) -> list[bytes | None]:
         """Return `token_bytes` of every id."""
@@ -167,7 +167,8 @@ class Vocabulary:
 
     def with_special(self, token_ids: Iterable[int]) -> Vocabulary:
         """Return this vocabulary where these ids match no text either (say, a model's fill-in-the-middle marks)."""
-        drop = [token_id for token_id in sorted(set(_token_ids("token_ids", token_ids))) if self.token_bytes(token_id) is not None]
+        given = sorted(set(_token_ids("token_ids", token_ids)))
+        drop = [token_id for token_id in given if self.token_bytes(token_id) is not None]
         if not drop:
             return self
         lengths = np.diff(self.offsets)
@@ -184,7 +185,7 @@ class Vocabulary:
         Raises:
             VocabularyError: a token with bytes or an end token would fall away.
         """
-        more = whole("vocab_size", vocab_size, 1) - self.vocab_size
+        more = whole("vocab_size", vocab_size) - self.vocab_size
         if more >= 0:
             tail = np.full(more, len(self.data), dtype=np.int64)
             return replace(self, offsets=np.concatenate([self.offsets, tail])) if more else self
@@ -224,25 +225,9 @@ class Vocabulary:
 
         Cost: about 1 us a byte; the first call builds a table of the tokens (about 0.1 s for 128,000).
         """
-        ids, lengths, size = self._ids, self._lengths, len(instance("data", data, bytes, "bytes"))
-        cost = [0] + [size + 1] * size
-        last = [0] * (size + 1)
-        for i in range(size):
-            here = cost[i] + 1
-            if here > size:
-                continue
-            pair = int.from_bytes(data[i : i + 2], "big")
-            for length in (1, *lengths.get(pair, ())):
-                j = i + length
-                if j <= size and here < cost[j] and data[i:j] in ids:
-                    cost[j], last[j] = here, length
-        if cost[size] > size:
-            return None
-        found, j = [], size
-        while j:
-            found.append(ids[data[j - last[j] : j]])
-            j -= last[j]
-        return found[::-1]
+        from constrain.vocabularies.shortest import fewest
+
+        return fewest(self._ids, self._lengths, instance("data", data, bytes, "bytes"))
 
     # Constructors. `eos_token_ids` always replaces what the tokenizer says; `vocab_size` is the width of the logits.
 
@@ -321,8 +306,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Read a SentencePiece `.model` file and the configuration files beside it.
 
-        Raises:
-            VocabularyError, OSError: as `from_tokenizer_json`.
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
         """
         from constrain.vocabularies import sentencepiece
 
@@ -340,8 +324,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Read a tiktoken file; it holds no special tokens, so they are given, and which of them end an answer.
 
-        Raises:
-            VocabularyError, OSError: as `from_tokenizer_json`.
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
         """
         from constrain.vocabularies import tiktoken
 
@@ -358,8 +341,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Read Mistral's `tekken.json`.
 
-        Raises:
-            VocabularyError, OSError: as `from_tokenizer_json`.
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
         """
         from constrain.vocabularies import tekken
 
@@ -375,8 +357,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Read the tokenizer in the metadata of a GGUF model.
 
-        Raises:
-            VocabularyError, OSError: as `from_tokenizer_json`.
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
         """
         from constrain.vocabularies import gguf
 
@@ -385,7 +366,7 @@ class Vocabulary:
 
 def _adjusted(vocabulary: Vocabulary, eos_token_ids: Iterable[int] | None, vocab_size: int | None) -> Vocabulary:
     """Apply the options that every constructor has."""
-    if vocab_size is not None and whole("vocab_size", vocab_size, 1) > vocabulary.vocab_size:
+    if vocab_size is not None and whole("vocab_size", vocab_size) > vocabulary.vocab_size:
         vocabulary = vocabulary.with_size(vocab_size)
     if eos_token_ids is not None:
         vocabulary = vocabulary.with_eos(eos_token_ids)

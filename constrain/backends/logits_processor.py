@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import transformers
 
 from constrain.arguments import instance, refuse, whole
-from constrain.compiled import CompiledGrammar
 from constrain.errors import VocabularyError
 from constrain.kernels.token_bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from constrain.automata.machine import Machine
+    from constrain.compiled import CompiledGrammar
 
 DEAD, TERMINATED = 0, 1
+_EXPECTED = "constrain.compile(grammar, vocabulary), or a list of such (None for a free prompt)"
 # Bytes of prefixes kept, and calls whose prefixes are always kept. Drafts and their assistants look back a few calls.
 KEPT_BYTES = 16 << 20
 KEPT_CALLS = 4
@@ -52,13 +53,14 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
     def __init__(
         self, compiled: CompiledGrammar | Sequence[CompiledGrammar | None], prompt_length: int | None = None
     ) -> None:
-        given = compiled if isinstance(compiled, Sequence) and not isinstance(compiled, str) else [compiled]
-        expected = "constrain.compile(grammar, vocabulary), or a list of such (None for a free prompt)"
-        if compiled is None or not given:
-            refuse("compiled", compiled, expected)
-        self._items: list[CompiledGrammar | None] = [
-            None if item is None else instance("compiled", item, CompiledGrammar, expected) for item in given
-        ]
+        several: Any = compiled if isinstance(compiled, Sequence) else None
+        given: list[Any] = [compiled] if several is None else list(several)
+        for item in given:
+            if not (hasattr(item, "fill_bitmask") or (item is None and several is not None)):
+                refuse("compiled", item, _EXPECTED)
+        if not given:
+            raise ValueError(f"compiled=[]; expected {_EXPECTED}")
+        self._items: list[CompiledGrammar | None] = given
         self._prompt_length = None if prompt_length is None else whole("prompt_length", prompt_length, 0)
         self._bitmask: npt.NDArray[np.int32] = allocate_token_bitmask(0, 0)
         self.reset()

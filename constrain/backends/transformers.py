@@ -38,9 +38,10 @@ def load(
     Raises:
         OSError: there is no such model.
     """
-    if not isinstance(path_or_name, (str, Path)) or not str(path_or_name):
-        refuse("path_or_name", path_or_name, "a folder, or a name on the hub")
-    name = str(path_or_name)
+    given: Any = path_or_name
+    if given == "" or not isinstance(given, (str, Path)):
+        refuse("path_or_name", given, "a folder, or a name on the hub")
+    name = str(given)
     path = Path(name).expanduser()
     if path.is_dir():
         name = str(path)

@@ -52,7 +52,7 @@ class Refusal:
 
 def follow(compiled: CompiledGrammar, data: bytes) -> tuple[int, int]:
     """Return (bytes read, state) of the longest prefix of `data` that some member of the language begins with."""
-    state, _held = compiled.begin()
+    state = compiled.start
     whole = compiled.advance_bytes(state, data)
     if whole != DEAD:
         return len(data), whole

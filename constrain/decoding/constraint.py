@@ -98,7 +98,7 @@ def _only(wanted: Wanted) -> str | None:
     given = [name for name in names if getattr(wanted, name) is not None]
     if len(given) > 1:
         raise TypeError(f"{' and '.join(given)} are given; expected at most one constraint")
-    options = wanted.json_options
+    options: Any = wanted.json_options
     if options is not None and not (isinstance(options, Mapping) and all(isinstance(name, str) for name in options)):
         refuse("json_options", options, "keyword options of json_schema")
     if options is not None and given != ["schema"]:

@@ -19,7 +19,6 @@ from constrain.decoding.constraint import WANTED_NAMES, Constraint, Wanted, reso
 from constrain.decoding.loop import Cancel, run
 from constrain.decoding.options import OPTION_NAMES, Options, OptionsDict
 from constrain.errors import BudgetError
-from constrain.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from constrain.compiled import CompiledGrammar
@@ -204,8 +203,8 @@ def _job(model: Model, index: int, request: Request, options: Options) -> Job:
     prompt = tuple(encode_prompt(model, request.prompt))
     if not prompt:
         raise ValueError(
-            f"prompt={shown(request.prompt)} has no tokens, and the tokenizer adds no beginning-of-text token; expected "
-            "a text, chat messages, or token ids"
+            f"prompt={shown(request.prompt)} has no tokens, and the tokenizer adds no beginning-of-text token; "
+            "expected a text, chat messages, or token ids"
         )
     budget = _budget(model, len(prompt), constraint, options.max_tokens)
     return Job(index, prompt, constraint, options, budget, n)
@@ -216,6 +215,8 @@ def encode_prompt(model: Model, prompt: Prompt) -> Sequence[int]:
     if isinstance(prompt, str):
         return model.encode(_utf8("prompt", prompt))
     parts: Any = prompt
+    if isinstance(parts, (bytes, bytearray)):
+        parts = None  # a sequence of whole numbers, but not of ids
     if hasattr(parts, "tolist"):
         parts = parts.tolist()  # an array or tensor of ids
     if isinstance(parts, Sequence) and all(is_whole(part) for part in parts):
@@ -225,14 +226,15 @@ def encode_prompt(model: Model, prompt: Prompt) -> Sequence[int]:
         for at, message in enumerate(parts):
             _check_message(f"prompt[{at}]", message)
         return model.encode_chat(parts)
-    refuse("prompt", prompt, "a text, a list of chat messages, or token ids")
+    return refuse("prompt", prompt, "a text, a list of chat messages, or token ids")
 
 
 def _check_message(name: str, message: Mapping[str, Any]) -> None:
-    if "role" not in message or "content" not in message:
-        raise ValueError(f"{name}={shown(message)}; expected a message with 'role' and 'content'")
-    if isinstance(message["content"], str):
-        _utf8(f"{name}['content']", message["content"])
+    if "role" not in message:
+        raise ValueError(f"{name}={shown(message)}; expected a message with 'role'")
+    for key, value in message.items():
+        if isinstance(value, str):
+            _utf8(f"{name}[{key!r}]", value)
 
 
 def _utf8(name: str, text: str) -> str:
@@ -247,8 +249,8 @@ def _utf8(name: str, text: str) -> str:
 
 
 def _check_model(model: object) -> None:
-    if not isinstance(getattr(model, "vocabulary", None), Vocabulary) or not hasattr(model, "prefill"):
-        refuse("model", model, "one of constrain.load(...) or constrain.from_transformers(...), or another Model")
+    if not hasattr(model, "vocabulary") or not hasattr(model, "prefill"):
+        refuse("model", model, "constrain.load(...) or constrain.from_transformers(...), or another Model")
 
 
 def _budget(model: Model, prompt_size: int, constraint: Constraint | None, max_tokens: int) -> int:

@@ -31,7 +31,7 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.i
     return np.full((whole("batch_size", batch_size, 0), width), -1, dtype=np.int32)
 
 
-def unpack_bitmask(row: npt.NDArray[np.int32], vocab_size: int) -> npt.NDArray[np.bool_]:
+def unpack_bitmask(row: Any, vocab_size: int) -> npt.NDArray[np.bool_]:
     """Return bool[..., vocab_size]: which tokens the words in `row` (int32[..., width]) allow."""
     if not isinstance(row, np.ndarray) or row.dtype != np.int32:
         refuse("row", row, "an array of int32")
