@@ -148,6 +148,8 @@ def caret(text: str | None, position: int | None) -> str:
     """Return the line of `text` at `position` with a caret under it, ready to append to a message."""
     if text is None or position is None:
         return "" if position is None else f" at position {position}"
+    # What is missing at the end is shown behind the last word, not on an empty line.
+    position = min(position, len(text.rstrip()))
     start = text.rfind("\n", 0, position) + 1
     stop = text.find("\n", position)
     line = text[start : len(text) if stop < 0 else stop]
@@ -155,4 +157,6 @@ def caret(text: str | None, position: int | None) -> str:
     # A window keeps the message readable when one line holds a whole grammar.
     left = max(0, column - 61)
     shown = line[left : left + 100].replace("\t", " ")
+    if not shown.strip():
+        return f" at line {row}, column {column}" + ("" if text.strip() else ": there is no text")
     return f" at line {row}, column {column}\n    {shown}\n    {' ' * (column - 1 - left)}^"
