@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 Row = tuple[tuple[int, int], ...]
 """(bytes, target) pairs, the sets of bytes disjoint."""
@@ -50,3 +54,10 @@ def split_by_byte(entries: list[tuple[int, int]]) -> list[tuple[int, tuple[int, 
         key = tuple(targets)
         parts[key] = parts.get(key, 0) | bit
     return [(mask, targets) for targets, mask in parts.items()]
+
+
+@lru_cache(maxsize=4096)
+def members(mask: int) -> npt.NDArray[np.intp]:
+    """Return the bytes of a 256-bit set; cached, since the same few sets recur."""
+    bits = np.frombuffer(mask.to_bytes(32, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(bits, bitorder="little"))

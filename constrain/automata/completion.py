@@ -152,8 +152,9 @@ class Completer:
 
     def _measure(self, state: int) -> int:
         lexicon = self._lexicon
-        if state >= lex.KEY:
+        if lex.KEY <= state < lex.COUNT:
             return self._terminal_cost(self._machine.key_parts(state - lex.KEY)[0])
+        state, count = self._machine.uncounted(state)
         if state >= lex.TRIE:
             return self._trie_cost(state - lex.TRIE)
         if state >= lex.LITERAL:
@@ -163,7 +164,7 @@ class Completer:
             while literals[first + length] >= 0:
                 length += 1
             return length
-        return 0 if state <= lex.LEX_END else lexicon.least_bytes(state)
+        return 0 if state <= lex.LEX_END else lexicon.least_bytes(state, count)
 
     def _trie_cost(self, node: int) -> int:
         trie = self._lexicon.arena["trie"].reshape(-1, 4)
@@ -209,8 +210,9 @@ class Completer:
         lexicon = self._lexicon
         per_target = 1
         inner = lexer
-        if lexer >= lex.KEY:
+        if lex.KEY <= lexer < lex.COUNT:
             inner, per_target = self._machine.key_parts(lexer - lex.KEY)[0], _KEY_CHOICES
+        inner, _ = self._machine.uncounted(inner)
         if inner < lex.LITERAL:
             row = lexicon.transitions(inner)
             order = np.argsort(_RANK, kind="stable")
@@ -372,7 +374,8 @@ class Completer:
 
     def _reads_a_key(self, state: int) -> bool:
         for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            if lexer >= lex.KEY or (not lexer and any(q >= lex.KEY for q in self._machine.first_lexers(kernel))):
+            lexers = [lexer] if lexer else self._machine.first_lexers(kernel)
+            if any(lex.KEY <= one < lex.COUNT for one in lexers):
                 return True
         return False
 

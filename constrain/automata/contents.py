@@ -50,6 +50,13 @@ class Contents:
         inner, text, escape = self.content(identity).tolist()
         return inner, text, escape
 
+    def uncounted(self, lexer: int) -> tuple[int, int]:
+        """Return (state, count) of a lexer state in the lexicon's numbers; the count is 0 where it does not count."""
+        if lexer < at.COUNT:
+            return lexer, 0
+        shape, count = self.content(lexer - int(at.COUNT)).tolist()
+        return shape, count
+
     def has_mark(self, registers: int, mark: int) -> bool:
         """Return whether a mark is in the set of some registers."""
         tree = int(self.content(registers)[0]) if registers else 0

@@ -3,13 +3,15 @@
 One `Lexicon` serves all grammars on a vocabulary, so equal terminals (a JSON string, a number, `{"name":`) share
 states and *inside rows*: the bitmask of tokens that stay inside the terminal.
 
-Lexer states are int32 in four ranges (`kernels.machine` reads them):
+Lexer states are int32 in ranges (`kernels.machine` reads them):
     0                       dead
     1                       LEX_END: the terminal has just ended and cannot go on
-    2 .. LITERAL-1          rows of `delta`, a state of a hash-consed expression
+    2 .. LINK-1             rows of `delta`, a state of a hash-consed expression
+    LINK .. LITERAL-1       (in `delta` only) indices into `links`: a shape, and what becomes of its count (`shapes`)
     LITERAL .. TRIE-1       offsets into `literals` (the byte to come, -1 after the last)
     TRIE .. KEY-1           nodes of `trie`, for finite sets of strings
-    KEY ..                  (grammar's own) a JSON key being read: interned (expression state, text, escape)
+    KEY .. COUNT-1          (grammar's own) a JSON key being read: interned (expression state, text, escape)
+    COUNT ..                (grammar's own) a shape with its count, interned
 
 All growing tables are append-only; the owner of `lock` may write.
 """
@@ -23,14 +25,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from constrain import ir
+from constrain.automata import shapes
 from constrain.automata.arena import Arena, Workspace
+from constrain.automata.byte_sets import members
 from constrain.automata.byte_trie import trie_nodes
-from constrain.automata.regex import EPSILON, NOTHING, UNBOUNDED, RegexTable
+from constrain.automata.counts import SURELY_LESS, UNBOUNDED
+from constrain.automata.regex import EPSILON, NOTHING, RegexTable
 from constrain.automata.token_trie import token_trie
 from constrain.automata.utf8 import char_class
 from constrain.errors import LimitExceededError
-from constrain.kernels.machine.layout import H_WORDS
-from constrain.kernels.machine.layout import STATE_WIDTH as _STATE_WIDTH
+from constrain.kernels.machine import layout as at
 from constrain.limits import DEFAULT_LIMITS, Limits
 from constrain.vocabularies.units import is_spelled
 
@@ -40,15 +44,15 @@ if TYPE_CHECKING:
     from constrain.vocabulary import Vocabulary
 
 LEX_END = 1
-LITERAL = 1 << 24
-TRIE = 1 << 26
-KEY = 1 << 28
+LINK, LITERAL, TRIE, KEY, COUNT = (int(base) for base in (at.LINK, at.LITERAL, at.TRIE, at.KEY, at.COUNT))
 ACCEPTS = 1
 CONTINUES = 2
 # Columns of `states`.
 FLAGS, ROW, EXITS, NUM_EXITS, FIRST = range(5)
+FLOOR, NEAR = int(at.S_FLOOR), int(at.S_NEAR)
 _UNKNOWN = -1
-STATE_WIDTH = int(_STATE_WIDTH)
+STATE_WIDTH = int(at.STATE_WIDTH)
+_ABSOLUTE = int(at.ABSOLUTE)
 
 
 class Lexicon:
@@ -73,27 +77,32 @@ class Lexicon:
         tokens["order"][:] = order
         tokens["paths"][:] = self.tokens.paths
         tokens["ends"][:] = ends
-        tokens.array[H_WORDS] = self.words
+        tokens.array[at.H_WORDS] = self.words
         self.token_array = tokens.array
         self.blob = np.array(self.tokens.blob)  # a writable copy: numba compiles read-only arrays separately
         self.lock = threading.RLock()
         self.table = RegexTable(vocabulary.spellable, limits)
         self.limits = limits
-        self.arena = Arena({"states": 64 * STATE_WIDTH, "literals": 1024, "trie": 4, "exits": 1024})
+        # A count that is this large stays large within any token, and larger than what `counts` asks for.
+        self.far = self.tokens.max_depth + SURELY_LESS + 8
+        self.arena = Arena({"states": 64 * STATE_WIDTH, "literals": 1024, "trie": 4, "exits": 1024, "links": 64})
         self.delta = np.full((64, 256), _UNKNOWN, dtype=np.int32)
         self.delta[:2] = 0
         self.states[:] = _UNKNOWN
         self.states[:2, FLAGS] = 0, ACCEPTS
-        self.states[:2, FIRST:] = 0
+        self.states[:2, FIRST:FLOOR] = 0
         self.num_states = 2
         self.num_literals = 0
         self.num_trie_nodes = 0
         self.rows = np.zeros((4, self.words), dtype=np.int32)
         self.num_rows = 0
         self.num_exits = 0
+        self.num_links = 0
         self.workspaces: dict[int, list[Workspace]] = {}  # of kernels, reused, by their size
         self._expressions: list[int] = [NOTHING, EPSILON]
         self._state_of: dict[int, int] = {NOTHING: 0, EPSILON: LEX_END}
+        self._entry_of: dict[int, int] = {}
+        self._links: dict[tuple[int, int], int] = {}
         self._literal_at: dict[bytes, int] = {}
         self._tries: dict[tuple[bytes, ...], int] = {}
         self._nodes: dict[ir.Node, int] = {}
@@ -142,7 +151,7 @@ class Lexicon:
                 expression = self.expression(node)
                 if self._units is not None:
                     expression = self.table.intersect((expression, self._units))
-                state = self.state(expression)
+                state = self.entry(expression)
                 found = state if state > LEX_END else 0, self.table.nullable[expression]
             self._terminals[node] = found
         return found
@@ -160,7 +169,7 @@ class Lexicon:
             start, stop = self.num_literals, self.num_literals + len(data) + 1
             if stop >= TRIE - LITERAL:
                 raise LimitExceededError("max_literals", self.limits.max_literals, "in the text of literals")
-            self.arena.reserve("literals", stop)
+            self.reserve("literals", stop)
             literals = self.arena["literals"]
             literals[start : stop - 1] = np.frombuffer(data, dtype=np.uint8)
             literals[stop - 1] = _UNKNOWN
@@ -184,7 +193,7 @@ class Lexicon:
             if node + len(made) >= KEY - TRIE:
                 raise LimitExceededError("max_literals", self.limits.max_literals, "in sets of strings")
             made[:, 2] += node
-            self.arena.reserve("trie", 4 * (node + len(made)))
+            self.reserve("trie", 4 * (node + len(made)))
             self.arena["trie"][4 * node : 4 * (node + len(made))] = made.reshape(-1)
             self.num_trie_nodes = node + len(made)
             self._tries[texts] = node
@@ -246,6 +255,50 @@ class Lexicon:
 
     # States of expressions
 
+    def reserve(self, name: str, needed: int) -> None:
+        """Make room in a section of the arena."""
+        if self.arena.reserve(name, needed):
+            # Kernels of other threads that still hold the old arena must not meet the rows of states it lacks.
+            self.delta = self.delta.copy()
+
+    def entry(self, expression: int) -> int:
+        """Return what stands in `delta` for an expression: its state, or a link to its shape."""
+        found = self._entry_of.get(expression)
+        if found is None:
+            if not self.table.is_live(expression):
+                found = 0
+            elif self.table.symbolic[expression]:
+                found = self._link(*shapes.rebased(self.table, expression))
+            else:
+                counted = shapes.symbolised(self.table, expression, self.far)
+                found = self._link(counted[0], _ABSOLUTE + counted[1]) if counted else self.state(expression)
+            self._entry_of[expression] = found
+        return found
+
+    def _link(self, shape: int, action: int) -> int:
+        key = self.state(shape), action
+        found = self._links.get(key)
+        if found is None:
+            found = self._links[key] = LINK + self.num_links
+            if found >= LITERAL:
+                raise LimitExceededError("max_lexer_states", self.limits.max_lexer_states, "in the lexer")
+            self.reserve("links", 2 * self.num_links + 2)
+            self.arena["links"][2 * self.num_links : 2 * self.num_links + 2] = key
+            self.num_links += 1
+        return found
+
+    def counted(self, link: int) -> tuple[int, int]:
+        """Return the shape's state and the count of a link that gives one."""
+        shape, action = self.arena["links"][2 * (link - LINK) : 2 * (link - LINK) + 2].tolist()
+        return shape, action - _ABSOLUTE
+
+    def make_near(self, state: int) -> None:
+        """Find what a shape is written out as, when its count gets too low for it."""
+        if self.states[state, NEAR] < 0:
+            near = shapes.written_out(self.table, self._expressions[state], int(self.states[state, FLOOR]) - 1)
+            entry = self.entry(near)
+            self.states[state, NEAR] = entry
+
     def state(self, expression: int) -> int:
         """Return the state of an expression: 0 if nothing matches it, LEX_END if only the empty text does."""
         found = self._state_of.get(expression)
@@ -264,25 +317,28 @@ class Lexicon:
 
     def _new_state(self, expression: int) -> int:
         state = self.num_states
-        if state >= min(self.limits.max_lexer_states, LITERAL):
+        if state >= min(self.limits.max_lexer_states, LINK):
             raise LimitExceededError("max_lexer_states", self.limits.max_lexer_states, "in the lexer")
         if state == len(self.delta):
             more = len(self.delta)
             self.delta = np.concatenate((self.delta, np.full((more, 256), _UNKNOWN, dtype=np.int32)))
-            self.arena.reserve("states", 2 * more * STATE_WIDTH)
+            self.reserve("states", 2 * more * STATE_WIDTH)
             self.states[more:] = _UNKNOWN
         self.num_states += 1
         self._expressions.append(expression)
         accepts = ACCEPTS if self.table.nullable[expression] else 0
         self.states[state, FLAGS] = accepts | CONTINUES
+        if self.table.symbolic[expression]:
+            margin = shapes.margin_of(self.table, expression) or 0
+            self.states[state, FLOOR] = self.far + margin - shapes.lowest_offset(self.table, expression)
         return state
 
     def expand(self, state: int) -> None:
         """Fill in the row of a state (cost: 10 to 50 microseconds)."""
         row = np.zeros(256, dtype=np.int32)
         for mask, to in self.table.row(self._expressions[state]):
-            row[_members(mask)] = self.state(to)
-        self.states[state, FIRST:] = np.packbits(row != 0, bitorder="little").view(np.int32)
+            row[members(mask)] = self.entry(to)
+        self.states[state, FIRST:FLOOR] = np.packbits(row != 0, bitorder="little").view(np.int32)
         # Written last and at once: kernels of other threads read `delta` without the lock.
         self.delta[state] = row
 
@@ -294,13 +350,17 @@ class Lexicon:
             row: npt.NDArray[np.int32] = self.delta[state]
             return row
 
-    def least_bytes(self, state: int) -> int:
-        """Return a lower bound, exact without intersections, of the bytes (at least one) to the end of the terminal."""
+    def least_bytes(self, state: int, count: int = 0) -> int:
+        """Return a lower bound, exact without intersections, of the bytes (at least one) to the end of the terminal.
+
+        Args:
+            count: the count, where the state is a shape.
+        """
         with self.lock:
             expression = self._expressions[state]
             if not self.table.nullable[expression]:
-                return self.table.least_length(expression)
-            return 1 + min(self.table.least_length(target) for _, target in self.table.row(expression))
+                return self.table.least_length(expression, count)
+            return 1 + min(self.table.least_length(target, count) for _, target in self.table.row(expression))
 
     def expand_reachable(self, state: int, at_most: int) -> None:
         """Fill in the rows of up to `at_most` states reachable from `state`, breadth first."""
@@ -309,6 +369,8 @@ class Lexicon:
             if self.delta[current, 0] == _UNKNOWN:
                 self.expand(current)
             for target in set(self.delta[current].tolist()):
+                if target >= LINK:
+                    target = int(self.arena["links"][2 * (target - LINK)])
                 if target > LEX_END and target not in seen and len(seen) < at_most:
                     seen.add(target)
                     queue.append(target)
@@ -321,21 +383,6 @@ class Lexicon:
             self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
         self.num_rows += 1
         return self.num_rows - 1
-
-
-_member_cache: OrderedDict[int, npt.NDArray[np.intp]] = OrderedDict()
-
-
-def _members(mask: int) -> npt.NDArray[np.intp]:
-    """Return the bytes of a 256-bit set, cached, since the same few sets recur."""
-    found = _member_cache.get(mask)
-    if found is None:
-        bits = np.frombuffer(mask.to_bytes(32, "little"), dtype=np.uint8)
-        found = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
-        _member_cache[mask] = found
-        if len(_member_cache) > 4096:
-            _member_cache.popitem(last=False)
-    return found
 
 
 _OF_LEXERS = ("max_lexer_states", "max_memory", "max_repeat", "max_count_sets", "max_emptiness_steps", "max_literals")

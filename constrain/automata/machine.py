@@ -184,7 +184,7 @@ class Machine(Contents):
             is_key = isinstance(label, ir.Key)
             assert isinstance(label, ir.Node)
             state, _ = self.lexicon.terminal(label.pattern if isinstance(label, ir.Key) else label)
-            return at.EDGE_TERMINAL, state, int(is_key)
+            return at.EDGE_TERMINAL, self._counted(state), int(is_key)
         assert isinstance(label, ir.Op)
         value = label.value
         if label.code == ir.INSERT:
@@ -192,6 +192,12 @@ class Machine(Contents):
             for text in label.texts:
                 value = self.call(kernel.ADD_TEXT, value, data=np.frombuffer(text, dtype=np.uint8))
         return at.EDGE_OP, _OPERATIONS[label.code] | label.slot << 8, value
+
+    def _counted(self, state: int) -> int:
+        """Return the lexer state of the start of a terminal, which may be an entry of `delta` that counts."""
+        if not at.LINK <= state < at.LITERAL:
+            return state
+        return int(at.COUNT) + self._intern(at.TAG_COUNT, *self.lexicon.counted(state))
 
     def _expand_rule(self, rule: int) -> None:
         name = self._rule_names[rule]
@@ -242,7 +248,11 @@ class Machine(Contents):
             result: int = run(grammar, scratch, lexicon, tokens, self.delta, self.rows, out, blob, data, op, a, b, c)
             if result != _NEED:
                 return int(result)
-            self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
+            try:
+                self._provide(int(self._header[at.H_CODE]), int(self._header[at.H_ARG]), workspace)
+            except BaseException:
+                self._header[at.H_READ] = 0  # the text is given up
+                raise
 
     def _intern(self, tag: int, *content: int) -> int:
         with self._lock, self._workspace() as workspace:
@@ -257,6 +267,9 @@ class Machine(Contents):
             with self.lexicon.lock:
                 if self.lexicon.delta[argument, 0] < 0:
                     self.lexicon.expand(argument)
+        elif code == at.NEED_NEAR:
+            with self.lexicon.lock:
+                self.lexicon.make_near(argument)
         elif code == at.NEED_INSIDE:
             self._make_inside(argument, workspace)
         elif code == at.GROW_OBJECTS:
@@ -309,7 +322,7 @@ class Machine(Contents):
                 if header[at.H_CODE] == at.NEED_ROW:
                     lexicon.expand(int(header[at.H_ARG]))
                 else:
-                    lexicon.arena.reserve("exits", 2 * lexicon.arena.capacity("exits"))
+                    lexicon.reserve("exits", 2 * lexicon.arena.capacity("exits"))
             count = int(header[at.H_EXIT_COUNT])
             lexicon.states[state, 2] = lexicon.num_exits
             lexicon.states[state, 3] = count - lexicon.num_exits

@@ -5,6 +5,8 @@ expression *is* a state of a lazily built deterministic automaton. `row(r)` give
 A bounded repeat keeps its bounds in the expression, so `{m,n}` costs nothing before it is read; intersection and
 complement are expressions like any other, and only for those emptiness needs a search (`is_live`).
 
+A bound may be a symbol, which stands for a large count that is not written down (`counts`).
+
 Read in this order: the constructors (`alternate`, `concat`, ...), `row`, `is_live`.
 
 Source: Brzozowski 1964 (derivatives); Owens, Reppy, Turon 2009 (similarity, classes). Own formulation by rows.
@@ -15,16 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
+from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, merged
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
 CLASS, CONCAT, ALTERNATE, REPEAT, INTERSECT, COMPLEMENT = range(1, 7)
 NOTHING = 0
 EPSILON = 1
-UNBOUNDED = -1
 ALL_BYTES = (1 << 256) - 1
 _LEAF = 0
 _MANY_PARTS = 48
+_MERGED_PREFIX = 8
+_WHOLES = (CONCAT, ALTERNATE, INTERSECT)
 
 
 class RegexTable:
@@ -42,10 +46,14 @@ class RegexTable:
         self.nullable: list[bool] = [False, True]
         # May the expression be empty although it is not NOTHING? Only intersections and complements make it so.
         self.unsure: list[bool] = [False, False]
+        # Does a bound of the expression stand for an unwritten count?
+        self.symbolic: list[bool] = [False, False]
         self._ids: dict[tuple[int, ...], int] = {}
         self._rows: dict[int, Row] = {NOTHING: (), EPSILON: ()}
         self._least: dict[int, int] = {NOTHING: 1 << 40, EPSILON: 0}
-        self._live: dict[int, bool] = {NOTHING: False, EPSILON: True}
+        self.live: dict[int, bool] = {NOTHING: False, EPSILON: True}
+        # Of intersections with symbols (see `shapes`): None where the counts have to be written out.
+        self.margins: dict[int, int | None] = {}
         self.everything = self.repeat(self.byte_class(alphabet), 0, UNBOUNDED)
 
     def __len__(self) -> int:
@@ -61,6 +69,10 @@ class RegexTable:
             self.args.append(args)
             self.nullable.append(nullable)
             self.unsure.append(unsure)
+            if kind == REPEAT:
+                self.symbolic.append(is_symbol(args[1]) or is_symbol(args[2]))
+            else:
+                self.symbolic.append(kind in _WHOLES and any(self.symbolic[part] for part in args))
         return found
 
     # Constructors
@@ -156,29 +168,29 @@ class RegexTable:
         return hasattr(self, "everything")
 
     def _merge_counts(self, parts: set[int]) -> set[int]:
-        """Unite x{a,b} t and x{c,d} t into one node where their counts overlap or touch."""
-        groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        """Unite p x{a,b} t and p x{c,d} t into one node where their counts overlap or touch."""
+        groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         out = set()
         for part in parts:
+            prefix: list[int] = []
             head, tail = self.args[part] if self.kinds[part] == CONCAT else (part, EPSILON)
+            while self.kinds[head] != REPEAT and tail != EPSILON and len(prefix) < _MERGED_PREFIX:
+                prefix.append(head)
+                head, tail = self.args[tail] if self.kinds[tail] == CONCAT else (tail, EPSILON)
             if self.kinds[head] == REPEAT:
                 body, low, high = self.args[head]
-                groups.setdefault((body, tail), []).append((low, high))
+                groups.setdefault((body, tail, *prefix), []).append((low, high))
             else:
                 out.add(part)
-        for (body, tail), counts in groups.items():
-            counts.sort()
-            merged = [counts[0]]
-            for low, high in counts[1:]:
-                before_low, before_high = merged[-1]
-                if before_high == UNBOUNDED or low <= before_high + 1:
-                    top = UNBOUNDED if UNBOUNDED in (high, before_high) else max(high, before_high)
-                    merged[-1] = (before_low, top)
-                else:
-                    merged.append((low, high))
-            if len(merged) > self.limits.max_count_sets:
+        for (body, tail, *before), counts in groups.items():
+            intervals = merged(counts)
+            if len(intervals) > self.limits.max_count_sets:
                 raise LimitExceededError("max_count_sets", self.limits.max_count_sets, "in a bounded repeat")
-            out.update(self.concat(self.repeat(body, low, high), tail) for low, high in merged)
+            for low, high in intervals:
+                made = self.concat(self.repeat(body, low, high), tail)
+                for head in reversed(before):
+                    made = self.concat(head, made)
+                out.add(made)
         return out
 
     def intersect(self, parts: Iterable[int]) -> int:
@@ -289,33 +301,39 @@ class RegexTable:
             ]
         return joined((mask, self.intersect(targets)) for mask, targets in parts)
 
-    def least_length(self, root: int) -> int:
-        """Return the length of a shortest text; below intersections and complements only a lower bound."""
-        known = self._least
+    def least_length(self, root: int, base: int = 0) -> int:
+        """Return the length of a shortest text; below intersections and complements only a lower bound.
+
+        Args:
+            base: what SYMBOL stands for in the bounds of `root`.
+        """
+        here: dict[int, int] = {}  # of what depends on `base`
         stack = [root]
         while stack:
             top = stack[-1]
+            known = here if self.symbolic[top] else self._least
             if top in known:
                 stack.pop()
                 continue
             args = () if self.kinds[top] in (CLASS, COMPLEMENT) else self.args[top]
             parts = args[:1] if self.kinds[top] == REPEAT else args
-            missing = [part for part in parts if part not in known]
+            missing = [part for part in parts if part not in self._least and part not in here]
             if missing:
                 stack.extend(missing)
                 continue
-            known[top] = self._least_length(top, [known[part] for part in parts])
+            known[top] = self._least_length(top, [here.get(part, self._least.get(part, 0)) for part in parts], base)
             stack.pop()
-        return known[root]
+        return here[root] if root in here else self._least[root]
 
-    def _least_length(self, expression: int, parts: list[int]) -> int:
+    def _least_length(self, expression: int, parts: list[int], base: int) -> int:
         kind = self.kinds[expression]
         if self.nullable[expression]:
             return 0
         if kind == CONCAT:
             return sum(parts)
         if kind == REPEAT:
-            return parts[0] * self.args[expression][1]
+            low = self.args[expression][1]
+            return parts[0] * (low - SYMBOL + base if is_symbol(low) else low)
         if kind == ALTERNATE:
             return min(parts)
         return max(parts, default=1)
@@ -323,35 +341,64 @@ class RegexTable:
     # Emptiness
 
     def is_live(self, root: int) -> bool:
-        """Return whether any text matches; searches only below intersections and complements.
+        """Return whether any text matches; searches only intersections and complements.
 
         Raises:
             LimitExceededError: `max_emptiness_steps` states were searched without an answer.
         """
-        if not self.unsure[root] or root in self._live:
-            return self._live.get(root, root != NOTHING)
+        if not self.unsure[root]:
+            return root != NOTHING
+        live = self.live
+        stack = [root]
+        while stack and root not in live:
+            top = stack[-1]
+            kind = self.kinds[top]
+            if top in live:
+                stack.pop()
+            elif self.nullable[top] or not self.unsure[top]:
+                live[top] = top != NOTHING
+            elif kind == INTERSECT and self.symbolic[top]:
+                from constrain.automata.shapes import settle
+
+                settle(self, top)
+            elif kind in (INTERSECT, COMPLEMENT):
+                self._search(top)
+            else:
+                parts = self.args[top][:1] if kind == REPEAT else self.args[top]
+                unknown = next((part for part in parts if part not in live), None)
+                values = [live[part] for part in parts if part in live]
+                if kind == ALTERNATE and any(values):
+                    live[top] = True
+                elif kind != ALTERNATE and not all(values):
+                    live[top] = False
+                elif unknown is None:
+                    live[top] = kind != ALTERNATE
+                else:
+                    stack.append(unknown)
+        return live[root]
+
+    def _search(self, root: int) -> None:
         parents = {root: root}
         stack = [root]
         while stack:
             state = stack.pop()
-            if self.nullable[state] or self._live.get(state) or not self.unsure[state]:
+            if self.nullable[state] or self.live.get(state) or not self.unsure[state]:
                 self._mark_live(state, parents)
-                return True
+                return
             if len(parents) > self.limits.max_emptiness_steps:
                 raise LimitExceededError(
                     "max_emptiness_steps", self.limits.max_emptiness_steps, "deciding whether an intersection is empty"
                 )
             for _, target in self.row(state):
-                if target not in parents and self._live.get(target, True):
+                if target not in parents and self.live.get(target, True):
                     parents[target] = state
                     stack.append(target)
         for state in parents:
-            self._live[state] = False
-        return False
+            self.live[state] = False
 
     def _mark_live(self, state: int, parents: dict[int, int]) -> None:
         while True:
-            self._live[state] = True
+            self.live[state] = True
             if parents[state] == state:
                 return
             state = parents[state]

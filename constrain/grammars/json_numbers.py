@@ -248,7 +248,7 @@ def _point_form(bounds: Bounds, digits: Digits) -> Node:
 
 
 def _within_reach(bounds: Bounds, digits: Digits) -> Bounds:
-    """Return bounds that say the same of numbers without exponent, absurdly long ones left out where they cannot bind."""
+    """Return bounds that say the same of numbers without exponent; absurdly long ones that cannot bind are left out."""
     low, high = bounds.low, bounds.high
     assert low is not None
     if high is not None and _too_long(high) and high.adjusted() >= max(digits[0], low.adjusted() + 1):

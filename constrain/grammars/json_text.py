@@ -160,7 +160,7 @@ def any_spelling_of(texts: Iterable[str]) -> Node:
     while stack:
         start, stop, depth = key = stack[-1]
         first, last = ordered[start], ordered[stop - 1]
-        shared = len(os.path.commonprefix((first, last)))
+        shared = len(os.path.commonprefix((first, last)))  # noqa: RUF071  of bytes, not of paths
         groups = _groups(ordered, start + (len(first) == shared), stop, shared)
         missing = [group for group in groups if group not in made]
         if missing:

@@ -214,7 +214,9 @@ class Assertions:
             raise LimitExceededError("max_literals", self.limits.max_literals, f"at {where}")
         containers = sum(isinstance(value, (list, tuple, dict)) for value in values)
         if containers > self.limits.max_schema_nodes:
-            raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, f"by arrays and objects at {where}")
+            raise LimitExceededError(
+                "max_schema_nodes", self.limits.max_schema_nodes, f"by arrays and objects at {where}"
+            )
         shapes: list[Shape] = []
         texts: dict[str, None] = {}
         numbers: dict[Decimal, tuple[str, ...]] = {}

@@ -140,4 +140,6 @@ def below(pointer: str, token: str) -> str:
     if len(token) > _LONGEST_TOKEN:
         token = f"{token[: _LONGEST_TOKEN // 2]}...{token[-_LONGEST_TOKEN // 4 :]}"
     made = f"{pointer}/{token}"
-    return made if len(made) <= _LONGEST_POINTER else f"{made[: _LONGEST_POINTER // 4]}...{made[-_LONGEST_POINTER // 2 :]}"
+    return (
+        made if len(made) <= _LONGEST_POINTER else f"{made[: _LONGEST_POINTER // 4]}...{made[-_LONGEST_POINTER // 2 :]}"
+    )

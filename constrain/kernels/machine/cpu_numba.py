@@ -23,11 +23,13 @@ from numba import carray, cfunc, config, njit, types
 from numba.extending import intrinsic
 
 from constrain.kernels.machine.layout import (
+    ABSOLUTE,
     AT_EDGES,
     AT_ENDS,
     AT_EXITS,
     AT_GRAPH,
     AT_HASH,
+    AT_LINKS,
     AT_LITERALS,
     AT_NODES,
     AT_OBJECTS,
@@ -43,9 +45,11 @@ from constrain.kernels.machine.layout import (
     CAP_ENDS,
     CAP_EXITS,
     CAP_HASH,
+    CAP_LINKS,
     CAP_OBJECTS,
     CAP_POOL,
     CAP_SCRATCH,
+    COUNT,
     DEAD,
     EDGE_CALL,
     EDGE_EMPTY,
@@ -67,11 +71,17 @@ from constrain.kernels.machine.layout import (
     H_OBJECTS,
     H_PAIRS,
     H_POOL,
+    H_READ,
+    H_READ_STATE,
     H_RESUME,
     H_UNSURE,
     H_VISITED,
     H_WORDS,
+    KEY,
+    LINK,
+    LITERAL,
     NEED_INSIDE,
+    NEED_NEAR,
     NEED_ROW,
     NEED_RULE,
     NEW_TEXT,
@@ -91,10 +101,13 @@ from constrain.kernels.machine.layout import (
     OP_MARKED,
     OP_UNMARKED,
     S_FIRST,
+    S_FLOOR,
+    S_NEAR,
     STATE_WIDTH,
     TAG_BRANCH,
     TAG_BYTES,
     TAG_CONFIG,
+    TAG_COUNT,
     TAG_KERNEL,
     TAG_KEY,
     TAG_LEAF,
@@ -102,6 +115,7 @@ from constrain.kernels.machine.layout import (
     TAG_TEXT,
     TERMINATED,
     TOP,
+    TRIE,
     int64,
 )
 
@@ -110,9 +124,6 @@ NEED = int64(-2)
 # Callees get no wrapper to be called from Python: that alone saves most of the one-time compilation.
 _inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 LEX_END = int64(1)
-LITERAL_BASE = int64(1 << 24)
-TRIE_BASE = int64(1 << 26)
-KEY_BASE = int64(1 << 28)
 ACCEPTS = int64(1)
 CONTINUES = int64(2)
 NEW_ELEMENT = int64(2 * NEW_TEXT + 1)
@@ -727,7 +738,7 @@ def _write_edges(mp: Any, wp: Any, lp: Any, vp: Any, kernel: Any, terms: Any, ac
             key = _intern_small(mp, wp, lp, vp, TAG_KEY, state, ZERO, START, ZERO, np.int64(3), YES)
             if key < 0:
                 return key
-            state = KEY_BASE + key
+            state = KEY + key
         M[edges + first + 2 * made] = state
         M[edges + first + 2 * made + 1] = target
         made += 1
@@ -753,22 +764,61 @@ def _child(pointer: Any, nodes: Any, node: Any, byte: Any) -> Any:
 
 
 @_inner
+def _follow(mp: Any, wp: Any, lp: Any, vp: Any, link: Any, count: Any) -> Any:
+    """Return the lexer state of an entry of `delta` that counts: a shape with its count, written out when it is low."""
+    L = _table(lp)
+    at = np.int64(L[AT_LINKS]) + 2 * (link - LINK)
+    shape, action = np.int64(L[at]), np.int64(L[at + 1])
+    count = action - ABSOLUTE if action >= ABSOLUTE else count + action
+    of_shape = np.int64(L[AT_STATES]) + STATE_WIDTH * shape
+    if count < L[of_shape + S_FLOOR]:
+        near = np.int64(L[of_shape + S_NEAR])
+        if near < 0:
+            return _need(mp, NEED_NEAR, shape)
+        if near < LINK:
+            return near
+        if 2 * (near - LINK) >= L[CAP_LINKS]:
+            return _need(mp, NEED_ROW, shape)
+        at = np.int64(L[AT_LINKS]) + 2 * (near - LINK)
+        shape, count = np.int64(L[at]), np.int64(L[at + 1]) - ABSOLUTE
+    counted = _intern_small(mp, wp, lp, vp, TAG_COUNT, shape, count, ZERO, ZERO, np.int64(2), YES)
+    return counted if counted < 0 else COUNT + counted
+
+
+@_inner
+def _uncounted(mp: Any, state: Any) -> Any:
+    """Return the shape of a counted state, any other state as it is."""
+    M = _table(mp)
+    if state < COUNT:
+        return state
+    return np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - COUNT) * OBJECT_WIDTH + O_OFFSET]])
+
+
+@_inner
 def _lex(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, byte: Any) -> Any:
     """Return the lexer state after a byte (0: dead), for all states but keys."""
+    M = _table(mp)
     L = _table(lp)
     D = _int32(dp)
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
-    if state < LITERAL_BASE:
+    count = ZERO
+    if state >= COUNT:
+        where = np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - COUNT) * OBJECT_WIDTH + O_OFFSET]
+        state, count = np.int64(M[where]), np.int64(M[where + 1])
+    if state < LITERAL:
         after = np.int64(D[256 * state + byte])
-        return after if after >= 0 else _need(mp, NEED_ROW, state)
-    if state < TRIE_BASE:
-        at = state - LITERAL_BASE
+        # Another thread may have made a link in tables that are larger than the ones at hand; NEED fetches those.
+        if after < 0 or (after >= LINK and 2 * (after - LINK) >= L[CAP_LINKS]):
+            return _need(mp, NEED_ROW, state)
+        return after if after < LINK else _follow(mp, wp, lp, vp, after, count)
+    if state < TRIE:
+        at = state - LITERAL
         if L[literals + at] != byte:
             return 0
         return state + 1 if L[literals + at + 1] >= 0 else LEX_END
-    child = _child(lp, trie, state - TRIE_BASE, byte)
-    return TRIE_BASE + child if child else 0
+    child = _child(lp, trie, state - TRIE, byte)
+    return TRIE + child if child else 0
 
 
 @_inner
@@ -776,11 +826,12 @@ def _flags(mp: Any, wp: Any, lp: Any, vp: Any, state: Any) -> Any:
     L = _table(lp)
     states = np.int64(L[AT_STATES])
     trie = np.int64(L[AT_TRIE])
-    if state < LITERAL_BASE:
+    state = _uncounted(mp, state)
+    if state < LITERAL:
         return L[states + STATE_WIDTH * state]
-    if state < TRIE_BASE:
+    if state < TRIE:
         return CONTINUES
-    node = state - TRIE_BASE
+    node = state - TRIE
     ends = ACCEPTS if L[trie + 4 * node + 7] > L[trie + 4 * node + 3] else 0
     return ends | (CONTINUES if L[trie + 4 * node + 2] > node + 1 else 0)
 
@@ -873,8 +924,8 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
     objects = np.int64(M[AT_OBJECTS])
     pool = np.int64(M[AT_POOL])
     walk = np.int64(W[AT_WALK])
-    if state >= KEY_BASE:
-        where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
+    if KEY <= state < COUNT:
+        where = M[objects + (state - KEY) * OBJECT_WIDTH + O_OFFSET]
         inner, text, escape = np.int64(M[pool + where]), np.int64(M[pool + where + 1]), np.int64(M[pool + where + 2])
         inner = _lex(mp, wp, lp, vp, dp, inner, byte)
         if inner <= 0:
@@ -888,7 +939,7 @@ def _feed(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: Any, 
         state = _intern_small(mp, wp, lp, vp, TAG_KEY, inner, text, escape, ZERO, np.int64(3), YES)
         if state < 0:
             return state
-        state += KEY_BASE
+        state += KEY
     else:
         state = _lex(mp, wp, lp, vp, dp, state, byte)
         if state <= 0:
@@ -1033,20 +1084,19 @@ def _add_first(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: Any)
     states = np.int64(L[AT_STATES])
     literals = np.int64(L[AT_LITERALS])
     trie = np.int64(L[AT_TRIE])
-    if state >= KEY_BASE:
-        state = np.int64(
-            M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]]
-        )
-    if state < LITERAL_BASE:
+    if KEY <= state < COUNT:
+        state = np.int64(M[np.int64(M[AT_POOL]) + M[np.int64(M[AT_OBJECTS]) + (state - KEY) * OBJECT_WIDTH + O_OFFSET]])
+    state = _uncounted(mp, state)
+    if state < LITERAL:
         if D[256 * state] < 0:
             return _need(mp, NEED_ROW, state)
         for w in range(8):
             W[at + w] |= L[states + STATE_WIDTH * state + S_FIRST + w]
-    elif state < TRIE_BASE:
-        byte = np.int64(L[literals + state - LITERAL_BASE])
+    elif state < TRIE:
+        byte = np.int64(L[literals + state - LITERAL])
         W[at + (byte >> 5)] |= np.int32(1) << np.int32(byte & 31)
     else:
-        child = state - TRIE_BASE + 1
+        child = state - TRIE + 1
         end = np.int64(L[trie + 4 * (child - 1) + 2])
         while child < end:
             byte = np.int64(L[trie + 4 * child])
@@ -1140,7 +1190,7 @@ def _literal_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kerne
     V = _table(vp)
     literals = np.int64(L[AT_LITERALS])
     nodes = np.int64(V[AT_NODES])
-    at, node = state - LITERAL_BASE, ZERO
+    at, node = state - LITERAL, ZERO
     while L[literals + at] >= 0:
         node = _child(vp, nodes, node, np.int64(L[literals + at]))
         M[H_VISITED] += 1
@@ -1163,7 +1213,7 @@ def _trie_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, kernel: 
     nodes = np.int64(V[AT_NODES])
     # The walk uses SCRATCH between calls of _exit only for the stack of set nodes by depth, kept at the far end.
     stack = np.int64(W[CAP_SCRATCH]) - 1
-    W[scratch + stack] = state - TRIE_BASE
+    W[scratch + stack] = state - TRIE
     i, end = ONE, np.int64(V[nodes + 2])
     while i < end:
         depth = np.int64(V[nodes + 4 * i + 1])
@@ -1220,12 +1270,13 @@ def _key_mask(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, bp: Any, rp: Any, sta
     exits = np.int64(L[AT_EXITS])
     nodes = np.int64(V[AT_NODES])
     paths = np.int64(V[AT_PATHS])
-    where = M[objects + (state - KEY_BASE) * OBJECT_WIDTH + O_OFFSET]
+    where = M[objects + (state - KEY) * OBJECT_WIDTH + O_OFFSET]
     inner, start_text, start_escape = (
         np.int64(M[pool + where]),
         np.int64(M[pool + where + 1]),
         np.int64(M[pool + where + 2]),
     )
+    inner = _uncounted(mp, inner)
     status = _inside_mask(mp, wp, lp, vp, inner, rp, op)
     if status < 0:
         return status
@@ -1266,7 +1317,8 @@ def _pair_mask_body(
     L = _table(lp)
     states = np.int64(L[AT_STATES])
     exits = np.int64(L[AT_EXITS])
-    if state < LITERAL_BASE:
+    state = _uncounted(mp, state)
+    if state < LITERAL:
         status = _inside_mask(mp, wp, lp, vp, state, rp, op)
         if status < 0:
             return status
@@ -1278,9 +1330,9 @@ def _pair_mask_body(
             if status < 0:
                 return status
         return 0
-    if state >= KEY_BASE:
+    if state >= KEY:
         return _key_mask(mp, wp, lp, vp, dp, bp, rp, state, kernel, op)
-    if state < TRIE_BASE:
+    if state < TRIE:
         return _literal_mask(mp, wp, lp, vp, dp, state, kernel, op)
     return _trie_mask(mp, wp, lp, vp, dp, state, kernel, op)
 
@@ -1366,15 +1418,32 @@ def _op_fill_many(
 
 @_inner
 def _op_advance(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, data: Any, start: Any, stop: Any, state: Any) -> Any:
-    """Return the state after data[start:stop], DEAD if there is none, or NEED."""
+    """Return the state after data[start:stop], DEAD if there is none, or NEED, after which it goes on at H_READ."""
+    M = _table(mp)
+    if M[H_READ] > 0:
+        start, state = np.int64(M[H_READ]), np.int64(M[H_READ_STATE])
     _load(mp, wp, lp, vp, state, ZERO)
-    frame = ZERO
+    frame, first = ZERO, start
     for i in range(start, stop):
         status = _step(mp, wp, lp, vp, dp, frame, 1 - frame, np.int64(data[i]))
-        if status <= 0:
-            return DEAD if status == 0 else NEED
+        if status == 0:
+            M[H_READ] = 0
+            return DEAD
+        if status < 0:
+            code, argument = M[H_CODE], M[H_ARG]
+            if i > first:
+                so_far = _store(mp, wp, lp, vp, frame)
+                if so_far > 0:
+                    M[H_READ] = i
+                    M[H_READ_STATE] = so_far
+            M[H_CODE] = code
+            M[H_ARG] = argument
+            return NEED
         frame = 1 - frame
-    return _store(mp, wp, lp, vp, frame)
+    after = _store(mp, wp, lp, vp, frame)
+    if after > 0:
+        M[H_READ] = 0
+    return after
 
 
 @_inner
@@ -1418,7 +1487,7 @@ def _op_next_bytes(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, at: 
     for i in range(where, where + length, 2):
         lexer = np.int64(M[pool + i])
         if lexer != 0:
-            is_key = is_key or lexer >= KEY_BASE
+            is_key = is_key or KEY <= lexer < COUNT
             status = _add_first(mp, wp, lp, vp, dp, lexer, first)
             if status < 0:
                 return status
@@ -1452,6 +1521,7 @@ def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any,
     walk = np.int64(W[AT_WALK])
     states = np.int64(L[AT_STATES])
     nodes = np.int64(V[AT_NODES])
+    links = np.int64(L[AT_LINKS])
     exits = np.int64(L[AT_EXITS])
     i, end = np.int64(M[H_RESUME]), np.int64(V[nodes + 2])
     W[walk] = state
@@ -1465,6 +1535,9 @@ def _op_inside(mp: Any, wp: Any, lp: Any, vp: Any, dp: Any, state: Any, rp: Any,
         if after == 0:
             i = np.int64(V[nodes + 4 * i + 2])
             continue
+        if after >= LINK:
+            # A count is as good as any other: what is far ends in no token.
+            after = np.int64(L[links + 2 * (after - LINK)])
         W[walk + depth] = after
         flags = L[states + STATE_WIDTH * after]
         if flags & ACCEPTS:

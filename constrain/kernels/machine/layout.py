@@ -58,7 +58,7 @@ AT_SCRATCH = int64(2)
 CAP_SCRATCH = int64(3)
 
 # Sections of `lexicon`.
-# STATE_WIDTH ints: flags, inside row or -1, offset and count of exits, first bytes (8)
+# STATE_WIDTH ints: flags, inside row or -1, offset and count of exits, first bytes (8), S_FLOOR, S_NEAR
 AT_STATES = int64(0)
 CAP_STATES = int64(1)
 AT_LITERALS = int64(2)
@@ -67,9 +67,22 @@ AT_TRIE = int64(4)
 CAP_TRIE = int64(5)
 AT_EXITS = int64(6)
 CAP_EXITS = int64(7)
+# (lexer state, ABSOLUTE + count, or change of the count) for entries of `delta` from LINK on
+AT_LINKS = int64(8)
+CAP_LINKS = int64(9)
 
-STATE_WIDTH = int64(12)
+STATE_WIDTH = int64(14)
 S_FIRST = int64(4)
+S_FLOOR = int64(12)  # the least count of a shape
+S_NEAR = int64(13)  # the entry of `delta` for one less, -1 before it is asked for
+
+# Lexer states, and entries of `delta`.
+LINK = int64(1 << 23)
+LITERAL = int64(1 << 24)
+TRIE = int64(1 << 26)
+KEY = int64(1 << 28)
+COUNT = int64(1 << 29)
+ABSOLUTE = int64(1 << 24)
 
 # Sections of `tokens`.
 AT_NODES = int64(0)
@@ -94,6 +107,8 @@ H_RESUME = int64(8)  # where the inside walk stopped
 H_EXIT_COUNT = int64(9)
 
 H_NUM_ROWS = int64(10)  # rows of the inside rows at hand
+H_READ = int64(11)  # where `advance` goes on after a NEED, 0: at the beginning
+H_READ_STATE = int64(12)  # and from which state
 
 # In the header of `workspace`.
 H_PAIRS = int64(30)  # pairs that a configuration may have
@@ -112,6 +127,7 @@ GROW_EDGES = int64(6)
 GROW_SCRATCH = int64(7)
 GROW_WALK = int64(8)
 GROW_EXITS = int64(9)
+NEED_NEAR = int64(10)  # arg: lexer state of a shape
 
 # Objects.
 OBJECT_WIDTH = int64(7)
@@ -130,6 +146,7 @@ TAG_BRANCH = int64(5)  # prefix, bit, left, right
 TAG_TEXT = int64(6)  # parent text, byte
 TAG_KEY = int64(7)  # expression state, text, escape
 TAG_BYTES = int64(8)  # eight words, bit b % 32 of word b // 32
+TAG_COUNT = int64(9)  # lexer state of a shape, count
 
 DEAD = int64(0)
 TERMINATED = int64(1)
