@@ -7,16 +7,18 @@ machine. Everything is lazy and memoised; nothing a caller can see changes, so t
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
 from constrain import ir
+from constrain.arguments import instance, items, octets, shown, whole
 from constrain.automata.deadline import within
-from constrain.errors import EmptyLanguageError, LimitExceededError
-from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.errors import EmptyLanguageError
+from constrain.kernels.token_bitmask.rows import copy_row, set_bit, writable
+from constrain.limits import Limits, checked
+from constrain.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from constrain.automata.machine import Machine
+    from constrain.automata.tables import Tables
     from constrain.matcher import Matcher
-    from constrain.vocabulary import Vocabulary
 
     Array = npt.NDArray[np.int32]
 
@@ -33,10 +35,7 @@ DEAD = 0
 TERMINATED = 1
 _ROW_MEMORY = 32 << 20
 _MAX_TRANSITIONS = 1 << 16
-
-
 _GENERATION = 32  # bits of a state below the number of its generation
-_STATE = (1 << _GENERATION) - 1
 
 
 class CompiledGrammar:
@@ -48,35 +47,51 @@ class CompiledGrammar:
         limits: the limits it was compiled under.
     """
 
+    grammar: ir.Grammar
+    vocabulary: Vocabulary
+    limits: Limits
+    _lock: threading.RLock
+    _tables: Tables
+    _rows: OrderedDict[int, Array]
+    _max_rows: int
+    _transitions: dict[tuple[int, int], int]
+    _words: int
+    _eos: tuple[int, ...]
+    _eos_row: Array
+    _data: npt.NDArray[np.uint8]
+    _offsets: npt.NDArray[np.int64]
+    _special: frozenset[int]
+
     def __init__(self, grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
-        from constrain.automata.machine import Machine
+        from constrain.automata.tables import Tables
         from constrain.automata.warmup import warm
 
+        instance("grammar", grammar, ir.Grammar, "a Grammar: constrain.regex(...), choice(...) or json_schema(...)")
+        instance("vocabulary", vocabulary, Vocabulary, "a constrain.Vocabulary")
+        self._set(grammar=grammar, vocabulary=vocabulary, limits=checked(limits))
         warm()
         ir.verify(grammar)
-        self.grammar = grammar
-        self.vocabulary = vocabulary
-        self.limits = limits
-        self._lock = threading.RLock()
-        self._machine = Machine(grammar, vocabulary, limits)
-        self._generation = 0
-        # Machines that were replaced, for as long as a matcher walks on in one.
-        self._older: weakref.WeakValueDictionary[int, Machine] = weakref.WeakValueDictionary()
-        self._words = (vocabulary.vocab_size + 31) // 32
-        self._eos = tuple(vocabulary.eos_token_ids)
-        self._eos_row = np.zeros(self._words, dtype=np.int32)
-        for token_id in self._eos:
-            _set_bit(self._eos_row, token_id)
-        self._data = np.frombuffer(vocabulary.data, dtype=np.uint8)
-        self._offsets = vocabulary.offsets
-        self._special = vocabulary.special_ids
-        self._rows: OrderedDict[int, Array] = OrderedDict()
-        self._max_rows = max(16, _ROW_MEMORY // (4 * self._words))
-        self._transitions: dict[tuple[int, int], int] = {}
+        self._set(**_internals(Tables(grammar, vocabulary, self.limits), vocabulary))
         # The first set of items must be closable, so that a language without a member is an error here.
-        start = self.start
+        start, _held = self.begin()
         if not self.is_accepting(start) and not self.next_bytes(start):
             raise EmptyLanguageError(grammar.name, "no sequence of the vocabulary's tokens spells a text of it")
+
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name}={shown(value)}; a compiled grammar cannot be changed, compile another")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name} cannot be deleted: a compiled grammar cannot be changed")
+
+    def __copy__(self) -> CompiledGrammar:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledGrammar:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile_grammar, (self.grammar, self.vocabulary, self.limits)
@@ -87,7 +102,7 @@ class CompiledGrammar:
     @property
     def num_states(self) -> int:
         """Return how many token-level states have been met so far."""
-        return self._machine.num_states
+        return self.machine.num_states
 
     @property
     def report(self) -> tuple[ir.ReportItem, ...]:
@@ -98,37 +113,21 @@ class CompiledGrammar:
 
     @property
     def start(self) -> int:
-        """Return the state before the first token."""
-        if self._machine.is_crowded:
-            self.renew()
-        return self._machine.start | self._generation << _GENERATION
+        """Return the state before the first token; whoever goes on from it for long calls `begin` instead."""
+        return self._tables.begin()[0]
 
     @property
     def machine(self) -> Machine:
-        """Return the tables that new texts begin in; hold them to keep their states valid."""
-        return self._machine
+        """Return the tables that new texts begin in."""
+        return self._tables.machine
+
+    def begin(self) -> tuple[int, Machine]:
+        """Return the state before the first token, and its tables: states stay valid while those are held."""
+        return self._tables.begin()
 
     def renew(self) -> None:
-        """Begin new tables. States of the old ones stay valid while a matcher, or who holds `machine`, uses them."""
-        from constrain.automata.machine import Machine
-
-        with self._lock:
-            fresh = Machine(self.grammar, self.vocabulary, self.limits)
-            self._older[self._generation] = self._machine
-            self._machine = fresh
-            self._generation += 1
-
-    def _locate(self, state: int) -> tuple[Machine, int]:
-        """Return the machine of a state and the state's number there."""
-        generation = state >> _GENERATION
-        if generation == self._generation:
-            return self._machine, state & _STATE
-        machine = self._older.get(generation)
-        if machine is None:
-            raise LimitExceededError(
-                "max_states", self.limits.max_states, f"and state={state} went with the tables that were replaced"
-            )
-        return machine, state & _STATE
+        """Begin new tables. States of the old ones stay valid while a matcher, or who called `begin`, holds them."""
+        self._tables.renew()
 
     # Masks
 
@@ -139,11 +138,12 @@ class CompiledGrammar:
 
     def _new_rows(self, states: Sequence[int]) -> Array:
         """Compute the masks of states of one machine in one call, and keep them."""
-        machine = self._locate(states[0])[0]
+        located = [self._tables.locate(state) for state in states]
         rows = np.empty((len(states), self._words), dtype=np.int32)
-        machine.fill([state & _STATE for state in states], rows)
+        machine, inside = located[0][0], [here for _, here in located]
+        machine.fill(inside, rows)
         if machine.liveness is not None:
-            machine.liveness.prune([state & _STATE for state in states], rows)
+            machine.liveness.prune(inside, rows)
         rows.flags.writeable = False
         with self._lock:
             for state, row in zip(states, rows, strict=True):
@@ -170,12 +170,13 @@ class CompiledGrammar:
         Returns:
             False when the row forbids nothing, so that it need not be applied.
         Raises:
-            ValueError: `bitmask` is not int32, not two-dimensional, or narrower than the vocabulary.
+            TypeError: `bitmask` is no array.
+            ValueError: it is not int32[batch, at least the vocabulary's words], is read-only, or has no such row.
         Cost: one row copy for a state met before (about 1 us), else a walk of the tokens that may cross a terminal.
         """
-        array = _as_array(bitmask, self._words)
+        array = writable(bitmask, self._words)
         mask = self._row(state)
-        _copy_row(mask, array, row)
+        copy_row(mask, array, row)
         return not self._forbids_nothing(mask)
 
     def _forbids_nothing(self, mask: Array) -> bool:
@@ -187,19 +188,22 @@ class CompiledGrammar:
 
         Masks that are not known yet are computed in one call of the kernel, which releases the GIL, as copying does.
         """
-        array = _as_array(bitmask, self._words)
-        targets = list(range(len(states)) if rows is None else rows)
+        array = writable(bitmask, self._words)
+        states = [whole("state", state) for state in items("states", states, "a list of states")]
+        targets = list(range(len(states)) if rows is None else items("rows", rows, "a list of rows"))
         if len(targets) != len(states):
             raise ValueError(f"{len(states)} states for {len(targets)} rows; expected one row for each state")
+        for row in targets:
+            whole("row", row, 0, len(array))
         made = {state: self._rows.get(state) for state in states}
         missing: dict[int, list[int]] = {}
         for state, mask in made.items():
             if mask is None:
-                missing.setdefault(state >> _GENERATION, []).append(state)
+                missing.setdefault(state >> _GENERATION if state > TERMINATED else -1, []).append(state)
         for group in missing.values():
             made.update(zip(group, self._new_rows(group), strict=True))
         for state, row in zip(states, targets, strict=True):
-            _copy_row(cast("Array", made[state]), array, row)
+            copy_row(cast("Array", made[state]), array, row)
 
     # Transitions
 
@@ -209,9 +213,12 @@ class CompiledGrammar:
         Raises:
             ValueError: `token_id` is not in the vocabulary.
         """
-        found = self._transitions.get((state, token_id))
-        if found is not None:
-            return found
+        if type(token_id) is not int:  # as keys, True and 1.0 are 1
+            token_id = whole("token_id", token_id)
+        try:
+            return self._transitions[state, token_id]
+        except (KeyError, TypeError):
+            state = whole("state", state)
         if not 0 <= token_id < self.vocabulary.vocab_size:
             raise ValueError(f"token_id={token_id}; expected 0 <= token_id < {self.vocabulary.vocab_size}")
         after = self._advance(state, token_id)
@@ -224,48 +231,53 @@ class CompiledGrammar:
         if token_id in self._eos:
             return TERMINATED if self.is_accepting(state) else DEAD
         start, stop = int(self._offsets[token_id]), int(self._offsets[token_id + 1])
-        if state in (DEAD, TERMINATED) or start == stop or token_id in self._special:
+        machine, here = self._tables.locate(state)
+        if here <= TERMINATED or start == stop or token_id in self._special:
             return DEAD
-        return self._over(state, self._data, start, stop)
+        return self._over(state, machine, here, self._data, start, stop)
 
-    def _over(self, state: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
-        machine, here = self._locate(state)
+    def _over(self, state: int, machine: Machine, here: int, data: npt.NDArray[np.uint8], start: int, stop: int) -> int:
         after = machine.advance(here, data, start, stop)
-        if after and machine.liveness is not None and not machine.liveness.is_live(after):
+        if not after or (machine.liveness is not None and not machine.liveness.is_live(after)):
             return DEAD
-        return after | (state & ~_STATE) if after else DEAD
+        return after | (int(state) >> _GENERATION << _GENERATION)
 
     def advance_bytes(self, state: int, data: bytes) -> int:
         """Return the state after some bytes, however they are cut into tokens; DEAD (0) if they are forbidden."""
-        if state in (DEAD, TERMINATED):
-            return state if not data else DEAD
-        return self._over(state, np.frombuffer(data, dtype=np.uint8), 0, len(data)) if data else state
+        if type(data) is not bytes:
+            data = octets("data", data)
+        machine, here = self._tables.locate(state)
+        if not data:
+            return int(state)
+        if here <= TERMINATED:
+            return DEAD
+        return self._over(state, machine, here, np.frombuffer(data, dtype=np.uint8), 0, len(data))
 
     def is_accepting(self, state: int) -> bool:
         """Return whether the text may end in this state."""
-        if state in (DEAD, TERMINATED):
-            return state == TERMINATED
-        machine, here = self._locate(state)
-        return machine.is_accepting(here)
+        machine, here = self._tables.locate(state)
+        return machine.is_accepting(here) if here > TERMINATED else here == TERMINATED
 
     def accepts(self, data: bytes) -> bool:
         """Return whether `data` as a whole satisfies the constraint."""
-        return self.is_accepting(self.advance_bytes(self.start, data))
+        start, _held = self.begin()
+        return self.is_accepting(self.advance_bytes(start, data))
 
     def next_bytes(self, state: int) -> frozenset[int]:
         """Return the bytes that may come next."""
-        if state in (DEAD, TERMINATED):
+        machine, here = self._tables.locate(state)
+        if here <= TERMINATED:
             return frozenset()
-        machine, here = self._locate(state)
         if machine.liveness is not None:
             return machine.liveness.first_bytes(self._row(state))
         return frozenset(np.flatnonzero(machine.next_bytes(here)).tolist())
 
     def forced_bytes(self, state: int, limit: int = 4096) -> bytes:
         """Return the bytes (at most `limit`) with which every completion begins."""
-        if state in (DEAD, TERMINATED):
+        limit = whole("limit", limit, 0)
+        machine, here = self._tables.locate(state)
+        if here <= TERMINATED:
             return b""
-        machine, here = self._locate(state)
         if machine.liveness is not None:
             return machine.liveness.forced_bytes(here, limit)
         out = bytearray()
@@ -288,16 +300,16 @@ class CompiledGrammar:
         Raises:
             LimitExceededError: no completion was found within `max_emptiness_steps`.
         """
-        return len(self.completion(state)) if state != TERMINATED else 0
+        return len(self.completion(state))
 
     def completion(self, state: int) -> list[int]:
         """Return token ids, an end token last, that complete the text; `distance(state)` of them."""
-        if state == TERMINATED:
+        machine, here = self._tables.locate(state)
+        if here == TERMINATED:
             return []
-        if state == DEAD:
+        if here == DEAD:
             raise ValueError("state=0 is DEAD; expected a state from which the constraint can be completed")
         end = self._eos[:1] or (-1,)
-        machine, here = self._locate(state)
         return list(end) if machine.is_accepting(here) else [*machine.completer.fewest(here), *end]
 
     def allowed_within(self, state: int, budget: int) -> Array:
@@ -309,14 +321,15 @@ class CompiledGrammar:
             int32[words]: a subset of `bitmask(state)`; not empty if `distance(state) <= budget`. Where a mask leads to
             very many states, only the likeliest to be needed are examined (see docs/completion.md).
         """
+        budget = whole("budget", budget)
+        machine, here = self._tables.locate(state)
         row = np.zeros(self._words, dtype=np.int32)
         if budget >= 1 and self.is_accepting(state):
             row |= self._eos_row
-        if state > TERMINATED and budget >= 2:
+        if here > TERMINATED and budget >= 2:
             plan = self.completion(state)
             if len(plan) <= budget and plan[0] >= 0 and plan[0] not in self._eos:
-                _set_bit(row, plan[0])
-            machine, here = self._locate(state)
+                set_bit(row, plan[0])
             machine.completer.allow(here, budget, self._row(state) & ~self._eos_row, row)
         return row
 
@@ -325,29 +338,6 @@ class CompiledGrammar:
         from constrain.matcher import Matcher
 
         return Matcher(self)
-
-
-def _copy_row(mask: Array, array: Array, row: int) -> None:
-    """Copy a mask into a row that may be wider; what is beyond the vocabulary becomes 0."""
-    array[row, : len(mask)] = mask
-    if array.shape[1] > len(mask):
-        array[row, len(mask) :] = 0
-
-
-def _set_bit(row: Array, token_id: int) -> None:
-    row[token_id >> 5] |= np.uint32(1 << (token_id & 31)).view(np.int32)
-
-
-def _as_array(bitmask: Any, words: int) -> Array:
-    """Return a bitmask as a NumPy array that shares its memory, checked."""
-    array = bitmask if isinstance(bitmask, np.ndarray) else np.asarray(bitmask)
-    if array.dtype != np.int32 or array.ndim != 2:
-        raise ValueError(f"bitmask is {array.dtype}{list(array.shape)}; expected int32[batch, words]")
-    if array.shape[1] < words:
-        raise ValueError(
-            f"bitmask has {array.shape[1]} words a row, narrower than the vocabulary; expected at least {words}"
-        )
-    return array
 
 
 def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:
@@ -362,10 +352,12 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
     Raises:
         EmptyLanguageError: nothing satisfies the constraint, or nothing that the vocabulary can spell.
         LimitExceededError: a named limit was met.
+        TypeError: an argument is of a wrong kind.
     """
     from constrain.automata.warmup import warm
 
-    limits = limits or DEFAULT_LIMITS
+    limits = checked(limits)
+    instance("vocabulary", vocabulary, Vocabulary, "a constrain.Vocabulary")
     warm()  # what is done once on a machine is not the constraint's time
     with within(limits.max_compile_seconds):
         try:
@@ -378,3 +370,23 @@ def compile_grammar(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits 
                 raise
             reason = f"the vocabulary has no tokens for {missing}, which a shortest text of it needs"
             raise EmptyLanguageError(grammar.name, reason) from error
+
+
+def _internals(tables: Tables, vocabulary: Vocabulary) -> dict[str, Any]:
+    words = (vocabulary.vocab_size + 31) // 32
+    eos_row = np.zeros(words, dtype=np.int32)
+    for token_id in vocabulary.eos_token_ids:
+        set_bit(eos_row, token_id)
+    return {
+        "_lock": threading.RLock(),
+        "_tables": tables,
+        "_rows": OrderedDict(),
+        "_max_rows": max(16, _ROW_MEMORY // (4 * words)),
+        "_transitions": {},
+        "_words": words,
+        "_eos": vocabulary.eos_token_ids,
+        "_eos_row": eos_row,
+        "_data": np.frombuffer(vocabulary.data, dtype=np.uint8),
+        "_offsets": vocabulary.offsets,
+        "_special": vocabulary.special_ids,
+    }

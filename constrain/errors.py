@@ -10,14 +10,28 @@
     ├── TokenRejectedError                 `accept_token` was given a token the constraint forbids
     └── BudgetError (also ValueError)      no completion that the engine knows fits into `max_tokens`
 
-Fields are attributes; the message is made from them.
+Fields are attributes; the message is made from them. Errors can be copied and pickled.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class ConstrainError(Exception):
     """Root of all errors of this package."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception's own would call the class with the message as its first field.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[ConstrainError], args: tuple[Any, ...]) -> ConstrainError:
+    """Return an error with this message; its fields follow as its state."""
+    return kind.__new__(kind, *args)
 
 
 class GrammarError(ConstrainError, ValueError):
@@ -101,11 +115,13 @@ class TokenRejectedError(ConstrainError):
 
     Attributes:
         token_id: the token.
+        token_bytes: its bytes, None for a special token.
         expected: what could have come instead, in words.
     """
 
     def __init__(self, token_id: int, token_bytes: bytes | None, expected: str) -> None:
         self.token_id = token_id
+        self.token_bytes = token_bytes
         self.expected = expected
         shown = "a special token" if token_bytes is None else repr(token_bytes)
         super().__init__(f"token {token_id} ({shown}) is not allowed here; expected {expected}")
@@ -132,6 +148,8 @@ def caret(text: str | None, position: int | None) -> str:
     """Return the line of `text` at `position` with a caret under it, ready to append to a message."""
     if text is None or position is None:
         return "" if position is None else f" at position {position}"
+    # What is missing at the end is shown behind the last word, not on an empty line.
+    position = min(position, len(text.rstrip()))
     start = text.rfind("\n", 0, position) + 1
     stop = text.find("\n", position)
     line = text[start : len(text) if stop < 0 else stop]
@@ -139,4 +157,6 @@ def caret(text: str | None, position: int | None) -> str:
     # A window keeps the message readable when one line holds a whole grammar.
     left = max(0, column - 61)
     shown = line[left : left + 100].replace("\t", " ")
+    if not shown.strip():
+        return f" at line {row}, column {column}" + ("" if text.strip() else ": there is no text")
     return f" at line {row}, column {column}\n    {shown}\n    {' ' * (column - 1 - left)}^"

@@ -207,7 +207,7 @@ class ReportItem:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Grammar:
     """A constraint, independent of any vocabulary.
 
@@ -227,6 +227,9 @@ class Grammar:
     report: tuple[ReportItem, ...] = ()
     source: tuple[object, ...] = ()
     name: str = "the constraint"
+
+    def __repr__(self) -> str:
+        return f"<Grammar: {self.name}>"
 
 
 def seq(parts: Iterable[Node]) -> Node:
@@ -274,7 +277,9 @@ def verify_node(root: Node, rule: Hashable, grammar: Grammar | None = None) -> N
             raise ValueError(f"ir: rule {rule!r}: {type(node).__name__}: {problem}")
 
 
-def _problem(node: Node, regular: set[int]) -> str | None:
+def _problem(node: object, regular: set[int]) -> str | None:
+    if not isinstance(node, Node):
+        return "is no node of constrain.ir"
     if isinstance(node, ByteClass) and not 0 <= node.mask < 1 << 256:
         return "mask is not a 256-bit int"
     if isinstance(node, CharClass):

@@ -1,8 +1,10 @@
-"""Named limits, so that no input can hang the process or eat its memory. Import-free leaf."""
+"""Named limits, so that no input can hang the process or eat its memory. A leaf: imports only `arguments`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from constrain.arguments import instance, whole, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +40,20 @@ class Limits:
     max_emptiness_steps: int = 200_000
     max_literals: int = 2_000_000
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name != "max_compile_seconds":
+                object.__setattr__(self, field.name, whole(field.name, getattr(self, field.name), 0))
+        within("max_compile_seconds", self.max_compile_seconds, lambda value: value >= 0, "a number, 0 or more")
+
 
 DEFAULT_LIMITS = Limits()
+
+
+def checked(limits: object) -> Limits:
+    """Return the limits that a caller passes, the defaults for None.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    return DEFAULT_LIMITS if limits is None else instance("limits", limits, Limits, "constrain.Limits(...) or None")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from constrain.compiled import DEAD, TERMINATED
+from constrain.arguments import instance, whole
+from constrain.compiled import DEAD, TERMINATED, CompiledGrammar
 from constrain.errors import LimitExceededError, TokenRejectedError
 
 if TYPE_CHECKING:
     from constrain.automata.machine import Machine
-    from constrain.compiled import CompiledGrammar
 
 
 class Matcher:
@@ -21,13 +21,17 @@ class Matcher:
     """
 
     __slots__ = ("_machine", "_states", "compiled", "token_ids")
+    compiled: CompiledGrammar
+    token_ids: list[int]
+    _states: list[int]
+    _machine: Machine  # held, so that the states stay valid
 
-    def __init__(self, compiled: CompiledGrammar, like: Matcher | None = None) -> None:
-        self.compiled = compiled
-        self.token_ids: list[int] = like.token_ids.copy() if like else []
-        self._states: list[int] = [compiled.start] if like is None else like._states.copy()  # noqa: SLF001 its own class
-        # Held, so that the states stay valid.
-        self._machine: Machine = compiled.machine if like is None else like._machine  # noqa: SLF001 as above
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self.compiled = instance("compiled", compiled, CompiledGrammar, "constrain.compile(grammar, vocabulary)")
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"<Matcher of {self.compiled.grammar.name}, {len(self.token_ids)} tokens so far>"
 
     @property
     def state(self) -> int:
@@ -44,20 +48,25 @@ class Matcher:
 
         Raises:
             TokenRejectedError: the token is forbidden here, or the sequence has ended; nothing has changed.
+            TypeError, ValueError: `token_id` is no token of the vocabulary.
         """
         if not self.try_accept_token(token_id):
             raise TokenRejectedError(token_id, self.compiled.vocabulary.token_bytes(token_id), self._expected())
 
     def try_accept_token(self, token_id: int) -> bool:
-        """Advance over a token if it is allowed; return whether it was. On False nothing has changed."""
-        if self._states[-1] == TERMINATED:
-            return False
+        """Advance over a token if it is allowed; return whether it was. On False nothing has changed.
+
+        Raises:
+            TypeError, ValueError: `token_id` is no token of the vocabulary.
+        """
+        if type(token_id) is not int:
+            token_id = whole("token_id", token_id)
         try:
             after = self.compiled.advance(self._states[-1], token_id)
         except LimitExceededError as error:
             self._move(error)
             after = self.compiled.advance(self._states[-1], token_id)
-        if after == DEAD:
+        if after == DEAD or self._states[-1] == TERMINATED:
             return False
         self._states.append(after)
         self.token_ids.append(token_id)
@@ -68,7 +77,8 @@ class Matcher:
         if error.limit not in {"max_states", "max_memory", "max_lexer_states"} or not self.token_ids:
             raise error
         self.compiled.renew()
-        states, machine = [self.compiled.start], self.compiled.machine
+        start, machine = self.compiled.begin()
+        states = [start]
         for token_id in self.token_ids:
             states.append(self.compiled.advance(states[-1], token_id))
         self._states, self._machine = states, machine
@@ -87,20 +97,33 @@ class Matcher:
         Raises:
             ValueError: fewer tokens have been accepted.
         """
-        if not 0 <= num_tokens <= len(self.token_ids):
-            raise ValueError(f"num_tokens={num_tokens}; expected 0 <= num_tokens <= {len(self.token_ids)}")
+        if type(num_tokens) is not int or not 0 <= num_tokens <= len(self.token_ids):
+            num_tokens = whole("num_tokens", num_tokens, 0, len(self.token_ids) + 1)
         if num_tokens:
             del self._states[-num_tokens:]
             del self.token_ids[-num_tokens:]
 
     def copy(self) -> Matcher:
         """Return an independent matcher at the same position."""
-        return Matcher(self.compiled, self)
+        other = Matcher.__new__(Matcher)
+        other.compiled, other.token_ids = self.compiled, self.token_ids.copy()
+        other._states, other._machine = self._states.copy(), self._machine  # noqa: SLF001 its own class
+        return other
+
+    def __copy__(self) -> Matcher:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Matcher:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # States are numbers of this process's tables; the tokens lead to them anew.
+        return _walked, (self.compiled, tuple(self.token_ids))
 
     def reset(self) -> None:
         """Go back to the start."""
-        self._states = [self.compiled.start]
-        self._machine = self.compiled.machine
+        start, self._machine = self.compiled.begin()
+        self._states = [start]
         self.token_ids = []
 
     def is_accepting(self) -> bool:
@@ -128,3 +151,11 @@ class Matcher:
         forced = self.forced_bytes()
         tokens = self.compiled.vocabulary.fewest_tokens(forced) or []
         return tokens[:-1]
+
+
+def _walked(compiled: CompiledGrammar, token_ids: tuple[int, ...]) -> Matcher:
+    """Return a matcher that has accepted some tokens."""
+    matcher = Matcher(compiled)
+    for token_id in token_ids:
+        matcher.accept_token(token_id)
+    return matcher

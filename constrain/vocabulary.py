@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from constrain.arguments import instance, items, refuse, whole
 from constrain.errors import VocabularyError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
+
+
+_IDS = "a list of token ids"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +52,12 @@ class Vocabulary:
     normalizer: str = ""
 
     def __post_init__(self) -> None:
-        offsets = self.offsets
+        instance("data", self.data, bytes, "bytes")
+        offsets = instance("offsets", self.offsets, np.ndarray, "an array int64[vocab_size + 1]")
+        for name in ("name", "normalizer"):
+            instance(name, getattr(self, name), str, "a str")
+        instance("prefix_space", self.prefix_space, bool, "True or False")
+        _token_ids("eos_token_ids", self.eos_token_ids)
         if offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) < 2 or not offsets.flags.c_contiguous:
             raise VocabularyError(f"offsets are {offsets.dtype}{list(offsets.shape)}; expected int64[vocab_size + 1]")
         if offsets[0] != 0 or offsets[-1] != len(self.data) or (np.diff(offsets) < 0).any():
@@ -131,7 +140,10 @@ class Vocabulary:
 
         Raises:
             VocabularyError: there is no such id.
+            TypeError: it is no whole number.
         """
+        if type(token_id) is not int:
+            token_id = whole("token_id", token_id)
         if not 0 <= token_id < self.vocab_size:
             raise VocabularyError(
                 f"token id {token_id} is outside the vocabulary; expected 0 <= id < {self.vocab_size}"
@@ -141,7 +153,7 @@ class Vocabulary:
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """Return the bytes of tokens one after another; ids that never match text add nothing."""
-        return b"".join(self.token_bytes(token_id) or b"" for token_id in token_ids)
+        return b"".join(self.token_bytes(i) or b"" for i in items("token_ids", token_ids, _IDS))
 
     def tokens(self) -> list[bytes | None]:
         """Return `token_bytes` of every id."""
@@ -152,12 +164,13 @@ class Vocabulary:
 
     def with_eos(self, eos_token_ids: Iterable[int]) -> Vocabulary:
         """Return this vocabulary with other end ids. A text token that becomes an end no longer matches text."""
-        ends = tuple(sorted({int(token_id) for token_id in eos_token_ids}))
+        ends = tuple(sorted(set(_token_ids("eos_token_ids", eos_token_ids))))
         return replace(self.with_special(ends), eos_token_ids=ends)
 
     def with_special(self, token_ids: Iterable[int]) -> Vocabulary:
         """Return this vocabulary where these ids match no text either (say, a model's fill-in-the-middle marks)."""
-        drop = [token_id for token_id in sorted(set(token_ids)) if self.token_bytes(token_id) is not None]
+        given = sorted(set(_token_ids("token_ids", token_ids)))
+        drop = [token_id for token_id in given if self.token_bytes(token_id) is not None]
         if not drop:
             return self
         lengths = np.diff(self.offsets)
@@ -174,7 +187,7 @@ class Vocabulary:
         Raises:
             VocabularyError: a token with bytes or an end token would fall away.
         """
-        more = vocab_size - self.vocab_size
+        more = whole("vocab_size", vocab_size) - self.vocab_size
         if more >= 0:
             tail = np.full(more, len(self.data), dtype=np.int64)
             return replace(self, offsets=np.concatenate([self.offsets, tail])) if more else self
@@ -214,25 +227,9 @@ class Vocabulary:
 
         Cost: about 1 us a byte; the first call builds a table of the tokens (about 0.1 s for 128,000).
         """
-        ids, lengths, size = self._ids, self._lengths, len(data)
-        cost = [0] + [size + 1] * size
-        last = [0] * (size + 1)
-        for i in range(size):
-            here = cost[i] + 1
-            if here > size:
-                continue
-            pair = int.from_bytes(data[i : i + 2], "big")
-            for length in (1, *lengths.get(pair, ())):
-                j = i + length
-                if j <= size and here < cost[j] and data[i:j] in ids:
-                    cost[j], last[j] = here, length
-        if cost[size] > size:
-            return None
-        found, j = [], size
-        while j:
-            found.append(ids[data[j - last[j] : j]])
-            j -= last[j]
-        return found[::-1]
+        from constrain.vocabularies.shortest import fewest
+
+        return fewest(self._ids, self._lengths, instance("data", data, bytes, "bytes"))
 
     # Constructors. `eos_token_ids` always replaces what the tokenizer says; `vocab_size` is the width of the logits.
 
@@ -250,10 +247,14 @@ class Vocabulary:
         """Return the vocabulary of a table: token i has the bytes `tokens[i]`, None or empty for none.
 
         End and special ids match no text, whatever bytes the table gives them.
+
+        Raises:
+            VocabularyError: there are no tokens, or an id is outside the table.
+            TypeError: a token is neither bytes nor None, or an id no whole number.
         """
-        table = list(tokens)
-        ends = tuple(sorted({int(token_id) for token_id in eos_token_ids}))
-        for token_id in (*ends, *special_token_ids):
+        table = _table(tokens)
+        ends = tuple(sorted(set(_token_ids("eos_token_ids", eos_token_ids))))
+        for token_id in (*ends, *_token_ids("special_token_ids", special_token_ids)):
             if not 0 <= token_id < len(table):
                 raise VocabularyError(f"token id {token_id} is outside the table of {len(table)} tokens")
             table[token_id] = None
@@ -269,7 +270,12 @@ class Vocabulary:
         eos_token_ids: Iterable[int] | None = None,
         vocab_size: int | None = None,
     ) -> Vocabulary:
-        """Read a `tokenizer.json` (or the folder it is in) and the configuration files beside it."""
+        """Read a `tokenizer.json` (or the folder it is in) and the configuration files beside it.
+
+        Raises:
+            VocabularyError: it is no such file, of a kind that is not known, or does not fit `vocab_size`.
+            OSError: it cannot be read.
+        """
         from constrain.vocabularies import tokenizer_json
 
         return _adjusted(tokenizer_json.load(path), eos_token_ids, vocab_size)
@@ -283,7 +289,11 @@ class Vocabulary:
         *,
         eos_token_ids: Iterable[int] | None = None,
     ) -> Vocabulary:
-        """Read a tokenizer object of transformers, fast or slow; end ids come from it and the generation config."""
+        """Read a tokenizer object of transformers, fast or slow; end ids come from it and the generation config.
+
+        Raises:
+            VocabularyError: it is no tokenizer, of a kind that is not known, or does not fit `vocab_size`.
+        """
         from constrain.vocabularies import transformers
 
         return _adjusted(transformers.load(tokenizer, generation_config), eos_token_ids, vocab_size)
@@ -296,7 +306,10 @@ class Vocabulary:
         eos_token_ids: Iterable[int] | None = None,
         vocab_size: int | None = None,
     ) -> Vocabulary:
-        """Read a SentencePiece `.model` file and the configuration files beside it."""
+        """Read a SentencePiece `.model` file and the configuration files beside it.
+
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
+        """
         from constrain.vocabularies import sentencepiece
 
         return _adjusted(sentencepiece.load(path), eos_token_ids, vocab_size)
@@ -311,7 +324,10 @@ class Vocabulary:
         eos_token_ids: Iterable[int] | None = None,
         vocab_size: int | None = None,
     ) -> Vocabulary:
-        """Read a tiktoken file; it holds no special tokens, so they are given, and which of them end an answer."""
+        """Read a tiktoken file; it holds no special tokens, so they are given, and which of them end an answer.
+
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
+        """
         from constrain.vocabularies import tiktoken
 
         names = (eos,) if isinstance(eos, str) else tuple(eos)
@@ -325,7 +341,10 @@ class Vocabulary:
         eos_token_ids: Iterable[int] | None = None,
         vocab_size: int | None = None,
     ) -> Vocabulary:
-        """Read Mistral's `tekken.json`."""
+        """Read Mistral's `tekken.json`.
+
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
+        """
         from constrain.vocabularies import tekken
 
         return _adjusted(tekken.load(path), eos_token_ids, vocab_size)
@@ -338,7 +357,10 @@ class Vocabulary:
         eos_token_ids: Iterable[int] | None = None,
         vocab_size: int | None = None,
     ) -> Vocabulary:
-        """Read the tokenizer in the metadata of a GGUF model."""
+        """Read the tokenizer in the metadata of a GGUF model.
+
+        Raises VocabularyError and OSError as `from_tokenizer_json`.
+        """
         from constrain.vocabularies import gguf
 
         return _adjusted(gguf.load(path), eos_token_ids, vocab_size)
@@ -346,11 +368,26 @@ class Vocabulary:
 
 def _adjusted(vocabulary: Vocabulary, eos_token_ids: Iterable[int] | None, vocab_size: int | None) -> Vocabulary:
     """Apply the options that every constructor has."""
-    if vocab_size is not None and vocab_size > vocabulary.vocab_size:
+    if vocab_size is not None and whole("vocab_size", vocab_size) > vocabulary.vocab_size:
         vocabulary = vocabulary.with_size(vocab_size)
     if eos_token_ids is not None:
         vocabulary = vocabulary.with_eos(eos_token_ids)
     return vocabulary if vocab_size is None else vocabulary.with_size(vocab_size)
+
+
+def _token_ids(name: str, token_ids: Any) -> list[int]:
+    return [whole(f"{name}[{at}]", token_id) for at, token_id in enumerate(items(name, token_ids, _IDS))]
+
+
+def _table(tokens: Any) -> list[bytes | None]:
+    table: list[Any] = items("tokens", tokens, "a list of bytes, None for ids without")
+    if not table:
+        raise VocabularyError("tokens=[]; expected at least one token")
+    for kind in set(map(type, table)) - {bytes, type(None)}:
+        if not issubclass(kind, (bytes, bytearray)):
+            at = next(at for at, token in enumerate(table) if type(token) is kind)
+            refuse(f"tokens[{at}]", table[at], "bytes, or None for an id without")
+    return table
 
 
 def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -7,15 +7,16 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "constrain"
 
-LEAVES = {"errors", "limits", "ir"}
+LEAVES = {"arguments", "errors", "limits", "ir"}
 VOCABULARY = {"vocabulary", "vocabularies"}
 AUTOMATA = LEAVES | VOCABULARY | {"kernels", "automata"}
 COMPILED = AUTOMATA | {"compiled", "matcher"}
 DECODING = COMPILED | {"grammars", "decoding"}
 BACKENDS = DECODING | {"backends"}
 MAY_IMPORT = {
+    "arguments": set(),
     "errors": set(),
-    "limits": set(),
+    "limits": {"arguments"},
     "ir": LEAVES,
     "grammars": LEAVES | {"grammars"},
     "vocabulary": LEAVES | VOCABULARY,

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.int32]
 
 
+# As Python's ints, which are faster than NumPy's outside kernels.
+_FIRST_OBJECT, _OBJECTS, _AT_OBJECTS = int(at.FIRST_OBJECT), int(at.H_OBJECTS), int(at.AT_OBJECTS)
+_WIDTH, _TAG, _CONFIG = int(at.OBJECT_WIDTH), int(at.O_TAG), int(at.TAG_CONFIG)
+
+
 class Contents:
     """The part of a machine that only looks; completions and descriptions use it."""
 
@@ -42,6 +47,13 @@ class Contents:
             items = np.zeros((len(kernels), 3), dtype=np.int32)
             items[single] = self._arena["pool"][objects[single, at.O_OFFSET, None] + np.arange(3)]
             return items, single
+
+    def holds_state(self, identity: int) -> bool:
+        """Return whether an object is there and is a configuration."""
+        table = self._arena.array
+        if not _FIRST_OBJECT <= identity < table.item(_OBJECTS):
+            return False
+        return bool(table.item(table.item(_AT_OBJECTS) + identity * _WIDTH + _TAG) == _CONFIG)
 
     def key_parts(self, identity: int) -> tuple[int, int, int]:
         """Return (expression state, text, escape) of a key being read."""

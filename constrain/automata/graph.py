@@ -3,76 +3,28 @@
 A graph's edges read a terminal, call a rule, apply a register operation, or are empty. Sequence, choice, option and
 loop are edges, not recursion. Passes over the rules known at the beginning, in this order:
     1. which rules are nullable; calls of those get an empty edge beside them, and the rules lose the empty text
-    2. left recursion becomes a loop (`_without_left_recursion`), so closing a set of items always ends
+    2. left recursion becomes a loop (`left_recursion.py`), so closing a set of items always ends
     3. unproductive rules and dead nodes go, so nothing is offered that cannot be finished
 Rules expanded later (Grammar.expand) promise to be neither nullable nor left-recursive nor unproductive.
-
-Source: for 2, the left-corner closure of a set of mutually left-recursive rules read as a regular loop; own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
 
 from constrain import ir
-from constrain.automata.components import strongly_connected
 from constrain.automata.deadline import check
-from constrain.automata.operations import refit, unread
+from constrain.automata.left_recursion import layered, reach_empty, without_left_recursion
+from constrain.automata.operations import refit
+from constrain.automata.rule_graph import CALL, EMPTY, NODES_PER_SIZE, OP, TERMINAL, Counted, Edge, RuleGraph, copy_name
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import Limits
 
-EMPTY, TERMINAL, CALL, OP = range(4)
+__all__ = ["CALL", "EMPTY", "OP", "START", "TERMINAL", "Counted", "Edge", "GraphBuilder", "RuleGraph", "RuleSet"]
+
 UNROLL = 8
-_NODES_PER_SIZE = 10  # graph nodes that one unit of `max_regex_size` pays for
 START = ("start",)
 _AHEAD = 300
-
-
-@dataclass(slots=True)
-class Edge:
-    """One edge. `label`: the terminal's IR node, the rule's name, or the Op."""
-
-    kind: int
-    label: Hashable
-    target: int
-
-
-@dataclass(slots=True)
-class RuleGraph:
-    """Nodes 0..n-1, each with its edges; text may end at `finals`."""
-
-    edges: list[list[Edge]] = field(default_factory=list)
-    start: int = 0
-    finals: set[int] = field(default_factory=set)
-
-    def node(self) -> int:
-        """Add a node."""
-        self.edges.append([])
-        return len(self.edges) - 1
-
-    def add(self, source: int, kind: int, label: Hashable, target: int) -> None:
-        """Add an edge."""
-        self.edges[source].append(Edge(kind, label, target))
-
-    def reachable(self) -> list[int]:
-        """Return the nodes that can be reached from the start, breadth first."""
-        order, seen = [self.start], {self.start}
-        for node in order:
-            for edge in self.edges[node]:
-                if edge.target not in seen:
-                    seen.add(edge.target)
-                    order.append(edge.target)
-        return order
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """Name of a rule made for a bounded repeat with large bounds; counted by register 0 of that rule."""
-
-    body: ir.Node
-    minimum: int
-    maximum: int | None
 
 
 class GraphBuilder:
@@ -96,7 +48,7 @@ class GraphBuilder:
         while work:
             check()
             node, source, target = work.pop()
-            if len(graph.edges) > _NODES_PER_SIZE * self.limits.max_regex_size:
+            if len(graph.edges) > NODES_PER_SIZE * self.limits.max_regex_size:
                 raise LimitExceededError("max_regex_size", self.limits.max_regex_size, "in a rule of the grammar")
             if id(node) in regular or isinstance(node, (ir.Lexeme, ir.Key)):
                 self._add_terminal(graph, node, source, target)
@@ -186,11 +138,6 @@ def _has_registers(root: ir.Node) -> bool:
     return any(isinstance(node, (ir.Op, ir.Key)) for node in ir.walk(root))
 
 
-def copy_name(rule: Counted) -> Hashable:
-    """Return the name of the rule for one copy of a counted repeat's body."""
-    return ("copy", rule)
-
-
 class RuleSet:
     """All rule graphs known at the beginning, after the passes; and a way to add rules later.
 
@@ -208,7 +155,7 @@ class RuleSet:
         if all_rules and grammar.expand is not None:
             self._add_all(grammar, grammar.expand)
         nullable = self._without_empty_text(self.graphs, self._counted)
-        _without_left_recursion(self.graphs, builder.limits)
+        without_left_recursion(self.graphs, builder.limits)
         self._prune(grammar, START in nullable)
         if START in nullable:
             graph = self.graphs[START]
@@ -317,12 +264,7 @@ def _nullable_rules(graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -
     made = dict(graphs)
     for rule in counted:
         made[rule] = RuleGraph([[Edge(CALL, copy_name(rule), 1)], []], 0, {1} if rule.minimum else {0, 1})
-    return _closed(made, lambda name, found: bool(made[name].finals & _reach_empty(made[name], found)))
-
-
-def _reach_empty(graph: RuleGraph, nullable: set[Hashable]) -> set[int]:
-    """Return the nodes reached from the start without reading anything."""
-    return unread(graph, lambda edge: edge.kind == EMPTY or (edge.kind == CALL and edge.label in nullable))
+    return _closed(made, lambda name, found: bool(made[name].finals & reach_empty(made[name], found)))
 
 
 def _without_empty(graph: RuleGraph, nullable: set[Hashable], itself: bool) -> RuleGraph:
@@ -330,68 +272,7 @@ def _without_empty(graph: RuleGraph, nullable: set[Hashable], itself: bool) -> R
     out = RuleGraph([list(edges) for edges in graph.edges], graph.start, set(graph.finals))
     for edges in out.edges:
         edges.extend([Edge(EMPTY, None, e.target) for e in edges if e.kind == CALL and e.label in nullable])
-    return _layered(out, frozenset()) if itself else out
-
-
-def _layered(graph: RuleGraph, cut: frozenset[Hashable]) -> RuleGraph:
-    """Return two copies of a graph: nothing read yet (nodes 0..n-1), something read (n..2n-1).
-
-    Only in the second may the text end. In the first, calls of rules in `cut` are left out.
-    """
-    size = len(graph.edges)
-    out = RuleGraph([[] for _ in range(2 * size)], graph.start, {size + final for final in graph.finals})
-    for node, edges in enumerate(graph.edges):
-        for edge in edges:
-            if edge.kind != CALL or edge.label not in cut:
-                reads = edge.kind in (TERMINAL, CALL)
-                out.add(node, edge.kind, edge.label, edge.target + (size if reads else 0))
-            out.add(size + node, edge.kind, edge.label, size + edge.target)
-    return out
-
-
-def _left_calls(graph: RuleGraph) -> set[Hashable]:
-    return {e.label for node in _reach_empty(graph, set()) for e in graph.edges[node] if e.kind == CALL}
-
-
-def _without_left_recursion(graphs: dict[Hashable, RuleGraph], limits: Limits) -> None:
-    """Replace the graphs of left-recursive rules by graphs with loops, in place.
-
-    In a set C of mutually left-recursive rules, a text of A is a *seed*, some rule's text that begins otherwise, after
-    which "we have a B" can become "we have a D" by reading what follows B in a rule of D that begins with B.
-    """
-    calls = {name: {c for c in _left_calls(graph) if c in graphs} for name, graph in graphs.items()}
-    for component in strongly_connected(calls):
-        if len(component) == 1 and component[0] not in calls[component[0]]:
-            continue
-        members = frozenset(component)
-        size = len(component) * sum(len(graphs[member].edges) for member in component)
-        if size > _NODES_PER_SIZE * limits.max_regex_size:
-            raise LimitExceededError("max_regex_size", limits.max_regex_size, "in mutually left-recursive rules")
-        made = {entry: _climb(graphs, component, members, entry) for entry in component}
-        graphs.update(made)
-
-
-def _climb(
-    graphs: dict[Hashable, RuleGraph], component: list[Hashable], members: frozenset[Hashable], entry: Hashable
-) -> RuleGraph:
-    out = RuleGraph()
-    start = out.node()
-    have = {name: out.node() for name in component}
-    for name in component:
-        part = _layered(graphs[name], members)
-        base, size = len(out.edges), len(graphs[name].edges)
-        for edges in part.edges:
-            out.edges.append([Edge(e.kind, e.label, base + e.target) for e in edges])
-        out.add(start, EMPTY, None, base + part.start)
-        for final in part.finals:
-            out.add(base + final, EMPTY, None, have[name])
-        for node in _reach_empty(graphs[name], set()):
-            for edge in graphs[name].edges[node]:
-                if edge.kind == CALL and edge.label in members:
-                    out.add(have[edge.label], EMPTY, None, base + size + edge.target)
-    out.start = start
-    out.finals = {have[entry]}
-    return out
+    return layered(out, frozenset()) if itself else out
 
 
 def _alive(graph: RuleGraph, productive: set[Hashable], known: set[Hashable]) -> set[int]:

@@ -18,7 +18,7 @@ from constrain.limits import DEFAULT_LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from constrain.automata.graph import Edge, RuleGraph
+    from constrain.automata.rule_graph import Edge, RuleGraph
 
 Registers = tuple[frozenset[object], int, int, int]
 """(marks and texts of keys, three counters)."""

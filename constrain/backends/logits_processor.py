@@ -11,21 +11,24 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import transformers
 
+from constrain.arguments import instance, refuse, whole
 from constrain.errors import VocabularyError
 from constrain.kernels.token_bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from constrain.automata.machine import Machine
     from constrain.compiled import CompiledGrammar
 
 DEAD, TERMINATED = 0, 1
+_EXPECTED = "constrain.compile(grammar, vocabulary), or a list of such (None for a free prompt)"
 # Bytes of prefixes kept, and calls whose prefixes are always kept. Drafts and their assistants look back a few calls.
 KEPT_BYTES = 16 << 20
 KEPT_CALLS = 4
@@ -50,11 +53,15 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
     def __init__(
         self, compiled: CompiledGrammar | Sequence[CompiledGrammar | None], prompt_length: int | None = None
     ) -> None:
-        self._items: list[CompiledGrammar | None] = list(compiled) if isinstance(compiled, Sequence) else [compiled]
-        for item in self._items:
-            if item is not None and not hasattr(item, "fill_bitmask"):
-                raise TypeError(f"compiled is a {type(item).__name__}; expected constrain.compile(grammar, vocabulary)")
-        self._prompt_length = prompt_length
+        several: Any = compiled if isinstance(compiled, Sequence) else None
+        given: list[Any] = [compiled] if several is None else list(several)
+        for item in given:
+            if not (hasattr(item, "fill_bitmask") or (item is None and several is not None)):
+                refuse("compiled", item, _EXPECTED)
+        if not given:
+            raise ValueError(f"compiled=[]; expected {_EXPECTED}")
+        self._items: list[CompiledGrammar | None] = given
+        self._prompt_length = None if prompt_length is None else whole("prompt_length", prompt_length, 0)
         self._bitmask: npt.NDArray[np.int32] = allocate_token_bitmask(0, 0)
         self.reset()
 
@@ -67,9 +74,12 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
         self._known: OrderedDict[tuple[int, bytes], int] = OrderedDict()
         self._last: frozenset[tuple[int, bytes]] = frozenset()
         self._bytes = 0
+        self._tables: set[Machine] = set()  # held, so that the states stay valid
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Return the scores with those of forbidden tokens at minus infinity."""
+        instance("input_ids", input_ids, torch.Tensor, "a tensor")
+        instance("scores", scores, torch.Tensor, "a tensor")
         ids = np.ascontiguousarray(input_ids.detach().to("cpu", torch.int64).numpy())
         share = self._share(len(ids))
         masked = [row for row in range(len(ids)) if self._items[row // share] is not None]
@@ -146,7 +156,9 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
         length = len(row) if self._prompt_length is None else self._prompt_length
         if length > len(row):
             raise ValueError(f"prompt_length={length} for rows of {len(row)} tokens; expected the length with padding")
-        return self._advance(item, compiled.start, row[length:])
+        start, tables = compiled.begin()
+        self._tables.add(tables)
+        return self._advance(item, start, row[length:])
 
     def _advance(self, item: int, state: int, tokens: npt.NDArray[np.int64]) -> int:
         compiled = self._items[item]

@@ -16,6 +16,7 @@ try:
 except ImportError as error:
     raise ImportError(f"{error}; models need the extra: pip install 'constrain[transformers]'") from error
 
+from constrain.arguments import refuse
 from constrain.backends.session import TransformersSession
 from constrain.vocabulary import Vocabulary
 
@@ -37,7 +38,10 @@ def load(
     Raises:
         OSError: there is no such model.
     """
-    name = str(path_or_name)
+    given: Any = path_or_name
+    if given == "" or not isinstance(given, (str, Path)):
+        refuse("path_or_name", given, "a folder, or a name on the hub")
+    name = str(given)
     path = Path(name).expanduser()
     if path.is_dir():
         name = str(path)
@@ -58,7 +62,16 @@ def _best_device() -> str:
 
 
 def from_transformers(hf_model: Any, hf_tokenizer: Any) -> TransformersModel:
-    """Wrap a causal language model of transformers and its tokenizer; neither is changed, but for `eval()`."""
+    """Wrap a causal language model of transformers and its tokenizer; neither is changed, but for `eval()`.
+
+    Raises:
+        TypeError: one of them is something else.
+        VocabularyError: the tokenizer is of a kind that is not known, or does not fit the model.
+    """
+    if not hasattr(hf_model, "get_output_embeddings") or not hasattr(hf_model, "config"):
+        refuse("hf_model", hf_model, "a causal language model of transformers")
+    if not hasattr(hf_tokenizer, "encode"):
+        refuse("hf_tokenizer", hf_tokenizer, "a tokenizer of transformers")
     return TransformersModel(hf_model, hf_tokenizer)
 
 

@@ -20,6 +20,8 @@ from constrain.cli.warmup import warmup
 from constrain.errors import ConstrainError
 
 FAULT = 2
+# Some versions of typer bring a click of their own.
+UsageError: Any = typer.BadParameter.__bases__[0]
 EPILOG = "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command, constraint or tokenizer."
 
 
@@ -32,16 +34,31 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # typer ends in silence
-        except (ConstrainError, ValueError, OSError, ImportError) as error:
+        except (UsageError, ConstrainError, ValueError, OSError, ImportError) as error:
+            _fail(ctx, error)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options that stand before the command."""
+        if not args:
+            return super().parse_args(ctx, args)  # shows the help
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
             _fail(ctx, error)
 
 
-def _fail(ctx: Any, error: Exception) -> NoReturn:
+def _fail(ctx: Any, error: Any) -> NoReturn:
     if ctx.params.get("debug"):
         traceback.print_exception(error)
-    else:
-        typer.echo(f"error: {error}", err=True)
+    typer.echo(f"error: {_usage(error) if isinstance(error, UsageError) else error}", err=True)
     raise typer.Exit(FAULT) from error
+
+
+def _usage(error: Any) -> str:
+    """Say what is wrong with a command, and where its options are described."""
+    text = error.message if getattr(error, "param", None) is None else error.format_message()
+    where = "constrain" if error.ctx is None else error.ctx.command_path
+    return f"{text}\n{where} -h lists the options"
 
 
 app = typer.Typer(

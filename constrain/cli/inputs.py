@@ -58,14 +58,17 @@ def read_grammar(
     """Return the constraint that the options name.
 
     Raises:
-        typer.BadParameter: not exactly one constraint is named, or its file cannot be read.
+        typer.BadParameter: not exactly one constraint is named, its file cannot be read, or options do not go with it.
     """
     if sum([schema is not None, regex is not None, bool(choice)]) != 1:
         raise typer.BadParameter("give exactly one of --schema, --regex and --choice")
+    layout = json_options(whitespace, property_order, formats)
+    if schema is None and layout != json_options():
+        raise typer.BadParameter("--whitespace, --property-order and --formats go with --schema")
     if schema is not None:
         from constrain.grammars.json_schema import json_schema
 
-        return json_schema(read_text(schema), **json_options(whitespace, property_order, formats))
+        return json_schema(read_text(schema), **layout)
     if regex is not None:
         from constrain.grammars.regex import regex as regex_grammar
 
@@ -75,7 +78,9 @@ def read_grammar(
     return choice_grammar(choice or [])
 
 
-def json_options(whitespace: str, property_order: str, formats: str) -> dict[str, Any]:
+def json_options(
+    whitespace: str = "flexible", property_order: str = "schema", formats: str = "refuse"
+) -> dict[str, Any]:
     """Return keyword options of `json_schema` from their spelling on the command line."""
     if whitespace not in {"flexible", "compact"} and not whitespace.isdecimal():
         raise typer.BadParameter(f"--whitespace={whitespace!r}; expected flexible, compact or a number")

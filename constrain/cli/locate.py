@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,13 @@ class Refusal:
         """Return the line with a caret under the refused character."""
         start = self.data.rfind(b"\n", 0, self.offset) + 1
         stop = self.data.find(b"\n", self.offset)
-        text = self.data[start : len(self.data) if stop < 0 else stop].decode("utf-8", "replace")
-        left = max(0, self.column - 1 - WINDOW)
-        shown = text[left : self.column - 1 + WINDOW].replace("\t", " ").replace("\r", " ")
+        line = self.data[start : len(self.data) if stop < 0 else stop]
+        at = _first_byte(self.data, self.offset) - start
+        before = _fitting(reversed(line[:at].decode("utf-8", "surrogateescape")))[::-1]
+        after = _fitting(line[at:].decode("utf-8", "surrogateescape"))
         margin = f"{self.line} | "
-        return f"{margin}{shown}\n{' ' * (len(margin) - 2)}| {' ' * (self.column - 1 - left)}^"
+        shown = "".join((*before, *after))
+        return f"{margin}{shown}\n{' ' * (len(margin) - 2)}| {' ' * len(''.join(before))}^"
 
 
 def follow(compiled: CompiledGrammar, data: bytes) -> tuple[int, int]:
@@ -95,11 +98,34 @@ def expected(compiled: CompiledGrammar, state: int) -> str:
     return ", or ".join(parts) or "nothing"
 
 
+def _fitting(characters: Iterable[str]) -> list[str]:
+    """Return how characters are shown, up to a window's width; what a terminal would not show is escaped."""
+    pieces: list[str] = []
+    width = 0
+    for character in characters:
+        piece = " " if character in "\t\r" else character if character.isprintable() else _escaped(character)
+        width += len(piece)
+        if width > WINDOW:
+            break
+        pieces.append(piece)
+    return pieces
+
+
+def _escaped(character: str) -> str:
+    return ascii(character.encode("utf-8", "surrogateescape"))[2:-1]
+
+
+def _first_byte(data: bytes, offset: int) -> int:
+    """Return where the character begins that holds the byte at `offset`."""
+    start = offset
+    while start > 0 and offset - start < 3 and start < len(data) and 0x80 <= data[start] < 0xC0:
+        start -= 1
+    return start
+
+
 def _character_at(data: bytes, offset: int) -> str:
     """Quote the character that holds the byte at `offset`."""
-    start = offset
-    while start > 0 and offset - start < 3 and 0x80 <= data[start] < 0xC0:
-        start -= 1
+    start = _first_byte(data, offset)
     for length in range(1, 5):
         try:
             return repr(data[start : start + length].decode())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from constrain.automata.machine import Machine
     from constrain.compiled import CompiledGrammar
     from constrain.decoding.constraint import Constraint
     from constrain.decoding.model import Model
@@ -58,7 +59,8 @@ class Answer:
         self.tokens: list[int] = []
         self._model = model
         self._compiled: CompiledGrammar | None = None if job.constraint is None else job.constraint.compiled
-        self._state = TERMINATED if self._compiled is None else self._compiled.start
+        # The tables are held, so that the states stay valid.
+        self._state, self._tables = self._begin()
         self._end_ids = frozenset(model.vocabulary.eos_token_ids)
         seed = job.options.seed
         self._rng = np.random.default_rng(None if seed is None else [seed, job.index, sample])
@@ -72,6 +74,9 @@ class Answer:
             self.finish("length")
         elif self._is_complete():
             self.finish("end")
+
+    def _begin(self) -> tuple[int, Machine | None]:
+        return (TERMINATED, None) if self._compiled is None else self._compiled.begin()
 
     @property
     def finished(self) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from constrain.arguments import refuse
 from constrain.decoding.result import Reader
 from constrain.errors import VocabularyError
 from constrain.ir import Grammar
@@ -97,14 +98,17 @@ def _only(wanted: Wanted) -> str | None:
     given = [name for name in names if getattr(wanted, name) is not None]
     if len(given) > 1:
         raise TypeError(f"{' and '.join(given)} are given; expected at most one constraint")
-    if wanted.json_options is not None and given != ["schema"]:
+    options: Any = wanted.json_options
+    if options is not None and not (isinstance(options, Mapping) and all(isinstance(name, str) for name in options)):
+        refuse("json_options", options, "keyword options of json_schema")
+    if options is not None and given != ["schema"]:
         raise TypeError("json_options are given without schema")
     return given[0] if given else None
 
 
 def _compiled(name: str, value: Any, vocabulary: Vocabulary) -> Constraint:
     if not hasattr(value, "allowed_within"):
-        raise TypeError(f"{name} is a {type(value).__name__}; expected a Grammar or a compiled one")
+        refuse(name, value, "a Grammar or a compiled one")
     if value.vocabulary.fingerprint != vocabulary.fingerprint:
         raise VocabularyError(
             f"the constraint was compiled for another vocabulary ({value.vocabulary.vocab_size} tokens) than the "

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from typing_extensions import Unpack
 
+from constrain.arguments import is_whole, items, refuse, shown, whole
 from constrain.decoding.answer import Job
 from constrain.decoding.constraint import WANTED_NAMES, Constraint, Wanted, resolve
 from constrain.decoding.loop import Cancel, run
-from constrain.decoding.options import OPTION_NAMES, Options, OptionsDict, is_whole
+from constrain.decoding.options import OPTION_NAMES, Options, OptionsDict
 from constrain.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def generate(model: Model, prompt: Prompt, *, schema: Any = None, **keywords: Un
     Raises:
         BudgetError: no answer fits into `max_tokens`; raised before the model runs.
         GrammarError: the constraint is at fault.
-        ValueError: an option or the prompt is.
+        ValueError, TypeError: an option or the prompt is.
     """
     return generate_batch(model, [prompt], schema=schema, **keywords)[0]
 
@@ -94,6 +95,7 @@ def generate_batch(
 
     A `Request` among the prompts brings its own constraint, or none; the others share that of the call.
     """
+    prompts = items("prompts", prompts, "a list of prompts")
     samples: list[list[tuple[int, Result[Any]]]] = [[] for _ in prompts]
     for event in _events(model, prompts, schema, keywords):
         if event.result is not None:
@@ -157,9 +159,13 @@ def _stoppable(keywords: Keywords) -> threading.Event:
 
 def _events(model: Model, prompts: Sequence[Prompt | Request], schema: Any, keywords: Keywords) -> Iterator[Event[Any]]:
     given: dict[str, Any] = dict(keywords)
-    cancel, on_token = given.pop("cancel", None), given.pop("on_token", None)
+    cancel, on_token = (_callback(name, given.pop(name, None)) for name in ("cancel", "on_token"))
     jobs = prepare(model, prompts, {"schema": schema, **given})
     return _observed(run(model, jobs, cancel), on_token)
+
+
+def _callback(name: str, value: Any) -> Any:
+    return value if value is None or callable(value) else refuse(name, value, "a function, or None")
 
 
 def _observed(events: Iterator[Event[Any]], on_token: Callable[[Event[Any]], None] | None) -> Iterator[Event[Any]]:
@@ -180,6 +186,7 @@ def prepare(model: Model, prompts: Sequence[Prompt | Request], keywords: Mapping
     Args:
         keywords: fields of `Options` and `Wanted`, and `n`.
     """
+    _check_model(model)
     given = dict(keywords)
     n = given.pop("n", 1)
     options = Options(**{name: given.pop(name) for name in OPTION_NAMES & given.keys()})
@@ -191,26 +198,59 @@ def prepare(model: Model, prompts: Sequence[Prompt | Request], keywords: Mapping
 
 
 def _job(model: Model, index: int, request: Request, options: Options) -> Job:
-    if not is_whole(request.n) or request.n < 1:
-        raise ValueError(f"n={request.n!r}; expected a whole number, 1 or more")
+    n = whole("n", request.n, 1)
     constraint = resolve(request.wanted, model.vocabulary)
     prompt = tuple(encode_prompt(model, request.prompt))
     if not prompt:
-        raise ValueError("the prompt has no tokens, and the tokenizer adds no beginning-of-text token; expected a text")
+        raise ValueError(
+            f"prompt={shown(request.prompt)} has no tokens, and the tokenizer adds no beginning-of-text token; "
+            "expected a text, chat messages, or token ids"
+        )
     budget = _budget(model, len(prompt), constraint, options.max_tokens)
-    return Job(index, prompt, constraint, options, budget, request.n)
+    return Job(index, prompt, constraint, options, budget, n)
 
 
 def encode_prompt(model: Model, prompt: Prompt) -> Sequence[int]:
     """Return the token ids of a prompt: text, chat messages or token ids."""
     if isinstance(prompt, str):
-        return model.encode(prompt)
-    items: Any = prompt
-    if isinstance(items, Sequence) and all(is_whole(item) for item in items):
-        return items
-    if isinstance(items, Sequence) and all(isinstance(item, Mapping) for item in items):
-        return model.encode_chat(items)
-    raise TypeError(f"prompt is a {type(prompt).__name__}; expected a text, a list of chat messages, or token ids")
+        return model.encode(_utf8("prompt", prompt))
+    parts: Any = prompt
+    if isinstance(parts, (bytes, bytearray)):
+        parts = None  # a sequence of whole numbers, but not of ids
+    if hasattr(parts, "tolist"):
+        parts = parts.tolist()  # an array or tensor of ids
+    if isinstance(parts, Sequence) and all(is_whole(part) for part in parts):
+        size = model.vocabulary.vocab_size
+        return [whole(f"prompt[{at}]", part, 0, size) for at, part in enumerate(parts)]
+    if isinstance(parts, Sequence) and all(isinstance(part, Mapping) for part in parts):
+        for at, message in enumerate(parts):
+            _check_message(f"prompt[{at}]", message)
+        return model.encode_chat(parts)
+    return refuse("prompt", prompt, "a text, a list of chat messages, or token ids")
+
+
+def _check_message(name: str, message: Mapping[str, Any]) -> None:
+    if "role" not in message:
+        raise ValueError(f"{name}={shown(message)}; expected a message with 'role'")
+    for key, value in message.items():
+        if isinstance(value, str):
+            _utf8(f"{name}[{key!r}]", value)
+
+
+def _utf8(name: str, text: str) -> str:
+    """Return a text that UTF-8 can write, as tokenizers need it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{name}={text!a:.80} holds a lone surrogate at character {error.start}; expected text that UTF-8 can write"
+        ) from None
+    return text
+
+
+def _check_model(model: object) -> None:
+    if not hasattr(model, "vocabulary") or not hasattr(model, "prefill"):
+        refuse("model", model, "constrain.load(...) or constrain.from_transformers(...), or another Model")
 
 
 def _budget(model: Model, prompt_size: int, constraint: Constraint | None, max_tokens: int) -> int:

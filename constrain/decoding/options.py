@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 from typing_extensions import TypedDict
+
+from constrain.arguments import instance, items, whole, within
 
 
 class OptionsDict(TypedDict, total=False):
@@ -56,22 +57,18 @@ class Options:
     logprobs: int | None = 0
 
     def __post_init__(self) -> None:
-        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
-        object.__setattr__(self, "stop", stop)
-        _whole("max_tokens", self.max_tokens)
-        _whole("top_k", self.top_k)
-        if self.logprobs is not None:
-            _whole("logprobs", self.logprobs)
-        if self.seed is not None:
-            _whole("seed", self.seed)
-        if not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature={self.temperature!r}; expected 0 (greedy) or a positive number")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p={self.top_p!r}; expected a probability above 0, at most 1")
-        if not 0 <= self.min_p <= 1:
-            raise ValueError(f"min_p={self.min_p!r}; expected a probability")
-        if not 0 < self.repetition_penalty < math.inf:
-            raise ValueError(f"repetition_penalty={self.repetition_penalty!r}; expected a positive number, 1 for none")
+        stop = [self.stop] if isinstance(self.stop, str) else items("stop", self.stop, "a text or a list of texts")
+        object.__setattr__(self, "stop", tuple(stop))
+        for name in ("max_tokens", "top_k", "logprobs", "seed"):
+            value = getattr(self, name)
+            if value is not None or name in {"max_tokens", "top_k"}:
+                object.__setattr__(self, name, whole(name, value, 0))
+        within("temperature", self.temperature, lambda t: 0 <= t < math.inf, "0 (greedy) or a positive number")
+        within("top_p", self.top_p, lambda p: 0 < p <= 1, "a probability above 0, at most 1")
+        within("min_p", self.min_p, lambda p: 0 <= p <= 1, "a probability")
+        penalty = self.repetition_penalty
+        within("repetition_penalty", penalty, lambda x: 0 < x < math.inf, "a positive number, 1 for none")
+        instance("forced", self.forced, bool, "True or False")
         if not all(_is_text(text) for text in stop):
             raise ValueError(f"stop={self.stop!r}; expected non-empty texts")
 
@@ -89,16 +86,6 @@ class Options:
     def truncated(self) -> bool:
         """Whether top-k, top-p or min-p drop tokens before the draw."""
         return self.temperature > 0 and (self.top_k > 0 or self.top_p < 1 or self.min_p > 0)
-
-
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; True and False are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any) -> None:
-    if not is_whole(value) or value < 0:
-        raise ValueError(f"{name}={value!r}; expected a whole number, 0 or more")
 
 
 def _is_text(value: object) -> bool:

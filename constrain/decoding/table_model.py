@@ -66,7 +66,7 @@ class TableModel:
 
     def encode_chat(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of the contents, a line each."""
-        return self.encode("".join(f"{message['content']}\n" for message in messages))
+        return self.encode("".join(f"{message.get('content', '')}\n" for message in messages))
 
     def encode_continuation(self, context: Sequence[int], data: bytes) -> list[int]:  # noqa: ARG002
         """Return the longest tokens that spell `data`, up to a byte that no token spells."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from constrain.arguments import items, refuse
 from constrain.errors import EmptyLanguageError, GrammarSyntaxError, LimitExceededError
 from constrain.ir import EPSILON, Grammar, Lexeme, Node, OneOf, ReportItem, optional
-from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.limits import Limits, checked
 
 
 def choice(texts: Iterable[str | bytes], *, limits: Limits | None = None) -> Grammar:
@@ -23,10 +24,8 @@ def choice(texts: Iterable[str | bytes], *, limits: Limits | None = None) -> Gra
         LimitExceededError: there are more than `max_literals`.
     Cost: about 0.1 us a text.
     """
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts={texts!r}; expected a list of texts, not one text")
-    given = list(texts)
-    limits = limits or DEFAULT_LIMITS
+    given = items("texts", texts, "a list of texts, not one text")
+    limits = checked(limits)
     if not given:
         raise EmptyLanguageError("the choice", "it has no texts")
     if len(given) > limits.max_literals:
@@ -54,7 +53,8 @@ def _encode(texts: list[str | bytes]) -> Iterable[bytes]:
             pass  # the slow way below names the text
     for kind in kinds:
         if not issubclass(kind, (str, bytes)):
-            raise TypeError(f"a text must be str or bytes, got {kind.__name__}")
+            at = next(at for at, text in enumerate(texts) if type(text) is kind)
+            refuse(f"texts[{at}]", texts[at], "a str or bytes")
     return [text if isinstance(text, bytes) else _utf8(text) for text in texts]
 
 

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+from constrain.arguments import instance
 from constrain.errors import GrammarSyntaxError, LimitExceededError
 from constrain.grammars.regex_dialects import Flags
 from constrain.grammars.regex_link import link_tree
 from constrain.grammars.regex_parser import parse_tree
 from constrain.ir import SURROGATES, Grammar, Lexeme, Node, ReportItem, walk
-from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.limits import Limits, checked
 
 DIALECTS = ("python", "ecma")
+FLAGS = frozenset("imsxau")  # `u` is what str patterns have anyway
 
 
 def parse(
@@ -34,12 +36,15 @@ def parse(
         limits: `max_nesting`, `max_repeat` and `max_regex_size` apply.
     Raises:
         GrammarSyntaxError, UnsupportedFeatureError, LimitExceededError
+        TypeError, ValueError: an argument is of a wrong kind, a dialect or flag is not known.
     """
-    if not isinstance(pattern, str):
-        raise TypeError(f"a pattern must be str, got {type(pattern).__name__}")
+    instance("pattern", pattern, str, "a str")
+    instance("search", search, bool, "True or False")
     if dialect not in DIALECTS:
         raise ValueError(f"unknown dialect={dialect!r}; expected one of {DIALECTS}")
-    limits = limits or DEFAULT_LIMITS
+    if not set(instance("flags", flags, str, "a str of letters")) <= FLAGS:
+        raise ValueError(f"flags={flags!r}; expected letters of 'imsxa'")
+    limits = checked(limits)
     if len(pattern) > limits.max_regex_size:
         raise LimitExceededError("max_regex_size", limits.max_regex_size, f"by a pattern of {len(pattern)} characters")
     if any(SURROGATES[0] <= ord(char) <= SURROGATES[1] for char in pattern):

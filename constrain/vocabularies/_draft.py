@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from constrain.arguments import refuse
 from constrain.errors import VocabularyError
 from constrain.vocabularies import _cache
 from constrain.vocabulary import Vocabulary
@@ -131,5 +133,7 @@ def keep(key: str, vocabulary: Vocabulary) -> None:
 
 def file_path(path: str | os.PathLike[str], default: str) -> Path:
     """Return the path of a file, given itself or its folder."""
+    if not isinstance(path, (str, PathLike)):
+        refuse("path", path, "a str or a path")
     found = Path(path)
     return found / default if found.is_dir() else found

@@ -6,12 +6,11 @@ Source: the GGUF specification (ggml, docs/gguf.md): a header, then keys with ty
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import VocabularyError
 from constrain.vocabularies import _spelling, sentencepiece
-from constrain.vocabularies._draft import Draft, remembered
+from constrain.vocabularies._draft import Draft, file_path, remembered
 
 if TYPE_CHECKING:
     import os
@@ -85,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> Vocabulary:
         VocabularyError: it is no such file, or its kind of tokenizer is not known here.
         OSError: it cannot be read.
     """
-    file = Path(path)
+    file = file_path(path, "model.gguf")
     size = _PART
     while True:
         with file.open("rb") as handle:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from binascii import a2b_base64
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import orjson
 
+from constrain.arguments import refuse, whole
 from constrain.errors import VocabularyError
-from constrain.vocabularies._draft import Draft, remembered
+from constrain.vocabularies._draft import Draft, file_path, remembered
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from constrain.vocabulary import Vocabulary
 
@@ -29,7 +30,11 @@ def load(path: str | os.PathLike[str], special_tokens: Mapping[str, int], eos: S
         VocabularyError: it is no such file, or `eos` is not in `special_tokens`.
         OSError: it cannot be read.
     """
-    file = Path(path)
+    file = file_path(path, "tiktoken.model")
+    if not isinstance(special_tokens, Mapping):
+        refuse("special_tokens", special_tokens, "a mapping of texts to ids")
+    for text, token_id in special_tokens.items():
+        whole(f"special_tokens[{text!r}]", token_id, 0)
     raw = file.read_bytes()
     for name in eos:
         if name not in special_tokens:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from constrain import ir
 from constrain.automata import graph as graphs
 from constrain.automata.components import strongly_connected
+from constrain.automata.left_recursion import left_calls
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -127,7 +128,7 @@ def assert_fit_for_the_machine(made):
         alive = graphs._alive(graph, set(made), set())
         assert reached <= alive
         assert all(edge.label in made for edges in graph.edges for edge in edges if edge.kind == graphs.CALL)
-    calls = {name: graphs._left_calls(graph) for name, graph in made.items()}
+    calls = {name: left_calls(graph) for name, graph in made.items()}
     for component in strongly_connected(calls):
         assert len(component) == 1, f"left recursion through {component}"
         assert component[0] not in calls[component[0]], f"left recursion in {component}"

@@ -233,7 +233,7 @@ def test_scores_are_not_changed_in_place():
 
 
 def test_wrong_constraint():
-    with pytest.raises(TypeError, match="compiled is a str"):
+    with pytest.raises(TypeError, match=r"compiled='a\+', of type str"):
         LogitsProcessor(["a+"])
     assert isinstance(LogitsProcessor([None]), transformers.LogitsProcessor)
 

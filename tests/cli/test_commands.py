@@ -96,6 +96,15 @@ class TestCheck:
         result = run("check", "--choice", "yes", "--choice", "no", write("maybe"))
         assert (result.exit_code, "expected: 'n', 'y'" in result.stdout) == (1, True)
 
+    def test_what_is_no_text_is_escaped(self, run, write):
+        result = run("check", "--regex", "(?s).*", write(b"\x1b[31m \xc3\xa9\x00\xfe rest" + bytes(range(128, 256))))
+        assert result.exit_code == 1
+        line, caret = result.stdout.splitlines()[1:3]
+        assert line.startswith(r"  1 | \x1b[31m é\x00\xfe rest\x80")
+        assert line[caret.index("^") :].startswith(r"\xfe")
+        assert len(line) < 140
+        assert all(char.isprintable() or char == "\n" for char in result.stdout)
+
     def test_bytes_that_are_not_utf8(self, run, write):
         result = run("check", "--schema", "person.json", write(b'{"name": "\xff"}'))
         assert result.exit_code == 1
@@ -198,6 +207,35 @@ class TestFaults:
         schema = write('{"type": "string", "format": "date"}', "schema.json")
         self.fault(run("explain", "--schema", schema), "format")
         assert run("explain", "--schema", schema, "--formats", "annotate").exit_code == 0
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (("bogus",), "error: No such command 'bogus'.\nconstrain -h lists the options\n"),
+            (("--bogus",), "error: No such option: --bogus\nconstrain -h lists the options\n"),
+            (("explain", "--bogus"), "error: No such option: --bogus\nconstrain explain -h lists the options\n"),
+            (
+                ("explain", "--regex", "a", "--whitespace", "compact"),
+                "error: --whitespace, --property-order and --formats go with --schema\n"
+                "constrain explain -h lists the options\n",
+            ),
+            (
+                ("generate", "--regex", "a"),
+                "error: Missing option '--prompt' / '-p'.\nconstrain generate -h lists the options\n",
+            ),
+            (("explain", "--regex", "(a"), "error: unclosed group at line 1, column 1\n    (a\n    ^\n"),
+        ],
+    )
+    def test_errors_of_every_source_look_alike(self, run, args, message):
+        result = run(*args)
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
+
+    def test_where_a_schema_breaks_off(self, run, write):
+        broken = write('{"type": ["a"\n\n\n', "broken.json")
+        expected = 'line 1, column 14\n    {"type": ["a"\n                 ^\n'
+        assert run("explain", "--schema", broken).stderr.endswith(expected)
+        empty = run("explain", "--schema", write(" \n", "empty.json"))
+        assert empty.stderr == "error: the schema is not JSON: Expecting value at line 1, column 1: there is no text\n"
 
     def test_debug_shows_the_traceback(self, run):
         result = run("--debug", "explain", "--regex", "(a")

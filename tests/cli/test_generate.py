@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import re
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from constrain.cli import app, models
+from constrain.cli.demo import leave_cores_free
 from constrain.decoding.table_model import TableModel
 from constrain.vocabulary import Vocabulary
 
@@ -74,6 +76,22 @@ def test_the_demo_shows_both_answers_and_the_cost(run):
     assert result.exit_code == 0, result.output
     for words in ("free", "constrained by Person", "not a Person", "What it cost", "Person(name="):
         assert words in result.stdout
+    # What takes long is shown while it goes on.
+    assert re.search(r"a dot for each token of the first \.{5,}\n", result.stdout)
+    assert result.stdout.count("\nconstrained: {") == 3
+
+
+@pytest.mark.parametrize(("asked", "threads"), [(None, 3), ("5", 6)])
+def test_the_demo_leaves_cores_free(monkeypatch, asked, threads):
+    torch = pytest.importorskip("torch", reason="needs torch")
+    chosen = [6]
+    monkeypatch.setattr(torch, "get_num_threads", lambda: chosen[-1])
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if asked:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    leave_cores_free()
+    assert chosen[-1] == threads
 
 
 def test_prompts_are_chat_messages_where_there_is_a_template():

@@ -49,6 +49,9 @@ class Texts:
         self.start = self._state(b"")
         self.masks = 0
 
+    def begin(self):
+        return self.start, self
+
     def _state(self, prefix):
         if not any(text.startswith(prefix) for text in self.texts):
             return DEAD

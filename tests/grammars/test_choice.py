@@ -37,7 +37,7 @@ def test_many_texts_are_quick():
         ([], EmptyLanguageError, "nothing satisfies the choice"),
         (["\ud800"], GrammarSyntaxError, "lone surrogate"),
         ("abc", TypeError, "expected a list of texts"),
-        ([1], TypeError, "str or bytes, got int"),
+        ([1], TypeError, "texts.0.=1, of type int; expected a str or bytes"),
     ],
 )
 def test_bad_choices(texts, kind, message):

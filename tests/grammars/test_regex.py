@@ -220,7 +220,7 @@ def test_refusals_name_the_position():
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match="must be str"):
+    with pytest.raises(TypeError, match="expected a str"):
         regex(b"a")
     with pytest.raises(ValueError, match="unknown dialect='perl'"):
         regex("a", dialect="perl")

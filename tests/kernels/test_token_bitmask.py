@@ -66,5 +66,5 @@ def test_misuse_is_an_error(logits, bitmask, error, match):
 
 
 def test_rows_out_of_range():
-    with pytest.raises(ValueError, match="rows"):
+    with pytest.raises(ValueError, match="row=1; expected 0 <= row < 1"):
         apply_token_bitmask_inplace(np.zeros((1, 8), np.float32), np.zeros((1, 1), np.int32), rows=[1])

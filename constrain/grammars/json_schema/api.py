@@ -12,7 +12,7 @@ from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_values import read_json
 from constrain.grammars.python_types import schema_of
 from constrain.ir import Grammar, ReportItem
-from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.limits import Limits, checked
 
 
 def json_schema(
@@ -63,7 +63,7 @@ def json_schema(
         string_spelling=string_spelling,
         formats=formats,
         extra=extra,
-        limits=limits or DEFAULT_LIMITS,
+        limits=checked(limits),
     )
     root = _document(schema, options.limits)
     document = Document(root, options)

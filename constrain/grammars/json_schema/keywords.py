@@ -98,6 +98,10 @@ class Document:
         for keyword, value in schema.items():
             if not isinstance(keyword, str):
                 raise wrong(pointer, "must have strings as keys", keyword)
+            if keyword in vocabulary.STRINGS and not isinstance(value, str):
+                raise wrong(f"{pointer}/{keyword}", "must be a string", value)
+            if keyword in vocabulary.CONTAINERS and not isinstance(value, dict):
+                raise wrong(f"{pointer}/{keyword}", "must be an object", value)
             if keyword in vocabulary.ENFORCED:
                 self._subschemas(keyword, value, pointer, base, depth)
             elif keyword in vocabulary.REFUSED or keyword == "format":

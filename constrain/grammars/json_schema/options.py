@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from constrain.arguments import is_whole
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
-from constrain.limits import DEFAULT_LIMITS, Limits
+from constrain.limits import DEFAULT_LIMITS, Limits, checked
 
 _MAX_DIGITS = 1000
 
@@ -32,7 +34,7 @@ class Options:
         if isinstance(self.whitespace, str):
             _one_of("whitespace", self.whitespace, ("flexible", "compact"))
         elif not _is_count(self.whitespace) or self.whitespace > 64:
-            raise ValueError(f"bad indent, whitespace={self.whitespace!r}; expected 0 to 64")
+            raise ValueError(f"bad indent, whitespace={self.whitespace!r}; expected 'flexible', 'compact', or 0 to 64")
         if not _is_count(self.max_whitespace):
             raise ValueError(f"max_whitespace={self.max_whitespace!r}; expected 0 or more")
         digits: object = self.max_digits
@@ -43,22 +45,23 @@ class Options:
             or digits[0] < 1
         ):
             raise ValueError(
-                f"max_digits={digits!r}; expected (digits of the integer, at least 1; of the fraction; of the exponent)"
-                f", none above {_MAX_DIGITS}"
+                f"max_digits={digits!r}; expected three numbers: digits of the integer (at least 1), of the fraction,"
+                f" of the exponent, none above {_MAX_DIGITS}"
             )
+        # Terminals are cached by it.
+        object.__setattr__(self, "max_digits", tuple(self.max_digits))
         if self.max_string is not None and not _is_count(self.max_string):
             raise ValueError(f"max_string={self.max_string!r}; expected None, 0 or more")
-        if not isinstance(self.limits, Limits):
-            raise TypeError(f"limits={self.limits!r}; expected constrain.Limits")
+        checked(self.limits)
 
     @property
     def indent(self) -> int | None:
         """Spaces per level, or None where whitespace is not laid out."""
-        return self.whitespace if isinstance(self.whitespace, int) else None
+        return None if isinstance(self.whitespace, str) else int(self.whitespace)
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and value >= 0
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -44,7 +44,7 @@ class References:
         if base == self.base and reference.startswith("#"):
             uri, fragment, document, pointer = base, reference[1:], self.root, "#"
         else:
-            uri, fragment = urldefrag(urljoin(base, reference))
+            uri, fragment = _joined(base, reference)
             document, pointer = self._document(uri, reference, where)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
@@ -60,7 +60,7 @@ class References:
     def base_of(self, schema: Any, base: str) -> str:
         """Return the base URI inside a schema."""
         name = self._id_of(schema) if isinstance(schema, dict) else ""
-        return urldefrag(urljoin(base, name))[0] if name else base
+        return _joined(base, name)[0] if name else base
 
     def _id_of(self, schema: dict[str, Any]) -> str:
         for keyword in self.id_keywords:
@@ -96,7 +96,7 @@ class References:
                 continue
             name = self._id_of(value)
             if name:
-                uri, fragment = urldefrag(urljoin(base, name))
+                uri, fragment = _joined(base, name)
                 found[f"{uri}#{fragment}" if fragment else uri] = (value, pointer)
                 base = uri
             if isinstance(value.get("$anchor"), str):
@@ -106,6 +106,15 @@ class References:
             )
         self._resources = found
         return found
+
+
+def _joined(base: str, name: str) -> tuple[str, str]:
+    """Return the absolute URI of a name and its fragment."""
+    try:
+        uri, fragment = urldefrag(urljoin(base, name))
+    except ValueError as error:
+        raise GrammarSyntaxError(f"{brief(name)} is no reference: {error}") from None
+    return uri, fragment
 
 
 def _step(document: Any, token: str, reference: str, where: str) -> Any:

@@ -49,6 +49,8 @@ ANNOTATIONS = frozenset(
         "contentSchema",
     }
 )
+# Name the document or its parts, or say how it is to be read.
+STRINGS = frozenset({"$schema", "$id", "$anchor"})
 CONTAINERS = frozenset({"$defs", "definitions"})
 
 _COUNT = "Count or list the allowed cases with enum or anyOf."

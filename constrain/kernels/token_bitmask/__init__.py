@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from constrain.arguments import items, refuse, whole
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -25,13 +27,16 @@ def bitmask_width(vocab_size: int) -> int:
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.int32]:
     """Return a bitmask int32[batch_size, ceil(vocab_size / 32)] that forbids nothing (all bits 1)."""
-    if batch_size < 0 or vocab_size < 0:
-        raise ValueError(f"batch_size={batch_size}, vocab_size={vocab_size}; expected non-negative numbers")
-    return np.full((batch_size, bitmask_width(vocab_size)), -1, dtype=np.int32)
+    width = bitmask_width(whole("vocab_size", vocab_size, 0))
+    return np.full((whole("batch_size", batch_size, 0), width), -1, dtype=np.int32)
 
 
-def unpack_bitmask(row: npt.NDArray[np.int32], vocab_size: int) -> npt.NDArray[np.bool_]:
+def unpack_bitmask(row: Any, vocab_size: int) -> npt.NDArray[np.bool_]:
     """Return bool[..., vocab_size]: which tokens the words in `row` (int32[..., width]) allow."""
+    if not isinstance(row, np.ndarray) or row.dtype != np.int32:
+        refuse("row", row, "an array of int32")
+    if whole("vocab_size", vocab_size, 0) > 32 * row.shape[-1]:
+        raise ValueError(f"vocab_size={vocab_size}; expected at most {32 * row.shape[-1]}, the bits of a row")
     words = np.ascontiguousarray(row).astype("<i4", copy=False)
     return np.unpackbits(words.view(np.uint8), axis=-1, count=vocab_size, bitorder="little").view(np.bool_)
 
@@ -52,8 +57,8 @@ def apply_token_bitmask_inplace(logits: Any, bitmask: Any, rows: Sequence[int] |
     if logits.ndim == 1:
         logits, bitmask = logits[None], bitmask[None]
     batch = logits.shape[0]
-    if rows is not None and not all(0 <= row < batch for row in rows):
-        raise ValueError(f"rows={list(rows)!r}; expected numbers from 0 to {batch - 1}")
+    if rows is not None:
+        rows = [whole("row", row, 0, batch) for row in items("rows", rows, "a list of rows, or None")]
     _implementation(logits)(logits, bitmask, np.asarray(range(batch) if rows is None else rows, dtype=np.int64))
 
 
@@ -73,6 +78,9 @@ def _implementation(logits: Any) -> Callable[[Any, Any, Any], None]:
 
 
 def _check(logits: Any, bitmask: Any) -> None:
+    for name, array in (("logits", logits), ("bitmask", bitmask)):
+        if not hasattr(array, "dtype") or not hasattr(array, "ndim"):
+            refuse(name, array, "an array of NumPy or torch")
     if not str(bitmask.dtype).endswith("int32") or "uint" in str(bitmask.dtype):
         raise TypeError(f"bitmask.dtype={bitmask.dtype}; expected int32")
     if "float" not in str(logits.dtype):
