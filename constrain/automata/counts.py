@@ -9,6 +9,8 @@ from __future__ import annotations
 UNBOUNDED = -1
 SYMBOL = 1 << 40
 SURELY_LESS = 24
+_MOST = 1 << 30
+"""Counts stand in tables of int32."""
 
 
 def is_symbol(bound: int) -> bool:
@@ -32,6 +34,31 @@ def merged(counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             out.append((low, high))
     return out
+
+
+def contains(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
+    """Return whether an interval is surely within another, whatever symbols stand for."""
+    (low, high), (least, most) = outer, inner
+    if not (_comparable(low, least) and low <= least):
+        return False
+    return high == UNBOUNDED or (most != UNBOUNDED and _comparable(high, most) and most <= high)
+
+
+def product(inner: tuple[int, int], outer: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the counts of a repeat of a repeat, x{inner}{outer}; None where they are no interval, or not known.
+
+    No greatest count is 0.
+    """
+    (low, high), (least, most) = inner, outer
+    if any(map(is_symbol, (low, high, least, most))) or max(high, low) * max(most, least) > _MOST:
+        return None
+    # From k copies to k + 1 no count is left out if (k + 1) * low <= k * high + 1; that is hardest for the fewest.
+    fewest = max(least, 1)
+    if most != least and high != UNBOUNDED and (fewest + 1) * low > fewest * high + 1:
+        return None
+    if least == 0 and low > 1:
+        return None
+    return least * low, UNBOUNDED if UNBOUNDED in (high, most) else most * high
 
 
 def _comparable(first: int, second: int) -> bool:

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
-from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, merged
+from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, product
 from constrain.automata.deadline import check
+from constrain.automata.unions import united
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
@@ -28,7 +29,6 @@ EPSILON = 1
 ALL_BYTES = (1 << 256) - 1
 _LEAF = 0
 _MANY_PARTS = 48
-_MERGED_PREFIX = 8
 _WHOLES = (CONCAT, ALTERNATE, INTERSECT)
 
 
@@ -130,8 +130,11 @@ class RegexTable:
             low = 0
             if self.kinds[body] == ALTERNATE:
                 body = self.alternate(part for part in self.args[body] if part != EPSILON)
-            elif self.kinds[body] == REPEAT and self.args[body][2] == UNBOUNDED:
-                return body
+        if self.kinds[body] == REPEAT:
+            inner, *counts = self.args[body]
+            joined = product((counts[0], counts[1]), (low, high))
+            if joined:
+                return self.repeat(inner, *joined)
         if (low, high) == (0, 1):
             return self.alternate((EPSILON, body))
         return self._make(REPEAT, (body, low, high), low == 0 or self.nullable[body], self.unsure[body])
@@ -155,7 +158,7 @@ class RegexTable:
         if mask:
             flat.add(self.byte_class(mask))
         if len(flat) > 1:
-            flat = self._merge_counts(flat)
+            flat = united(self, flat)
         if EPSILON in flat and any(self.nullable[part] for part in flat if part != EPSILON):
             flat.discard(EPSILON)
         if len(flat) < 2:
@@ -168,38 +171,19 @@ class RegexTable:
         """Return whether `everything` has been made (false only while the table is being set up)."""
         return hasattr(self, "everything")
 
-    def _merge_counts(self, parts: set[int]) -> set[int]:
-        """Unite p x{a,b} t and p x{c,d} t into one node where their counts overlap or touch."""
-        groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        wholes: dict[tuple[int, ...], int] = {}  # the last part of each group
-        out = set()
-        for part in parts:
-            prefix: list[int] = []
-            head, tail = self.args[part] if self.kinds[part] == CONCAT else (part, EPSILON)
-            while self.kinds[head] != REPEAT and tail != EPSILON and len(prefix) < _MERGED_PREFIX:
-                prefix.append(head)
-                head, tail = self.args[tail] if self.kinds[tail] == CONCAT else (tail, EPSILON)
-            if self.kinds[head] == REPEAT:
-                body, low, high = self.args[head]
-                key = (body, tail, *prefix)
-                groups.setdefault(key, []).append((low, high))
-                wholes[key] = part
-            else:
-                out.add(part)
-        for key, counts in groups.items():
-            if len(counts) == 1:
-                out.add(wholes[key])
-                continue
-            body, tail, *before = key
-            intervals = merged(counts)
-            if len(intervals) > self.limits.max_count_sets:
-                raise LimitExceededError("max_count_sets", self.limits.max_count_sets, "in a bounded repeat")
-            for low, high in intervals:
-                made = self.concat(self.repeat(body, low, high), tail)
-                for head in reversed(before):
-                    made = self.concat(head, made)
-                out.add(made)
-        return out
+    def parts(self, expression: int) -> tuple[int, int]:
+        """Return the first part of a sequence and what follows it; of anything else, itself and the empty text."""
+        if self.kinds[expression] == CONCAT:
+            head, rest = self.args[expression]
+            return head, rest
+        return expression, EPSILON
+
+    def bounds(self, expression: int) -> tuple[int, int, int] | None:
+        """Return (body, least, most) of a repeat; None of anything else."""
+        if self.kinds[expression] != REPEAT:
+            return None
+        body, low, high = self.args[expression]
+        return body, low, high
 
     def intersect(self, parts: Iterable[int]) -> int:
         """Return the intersection of the parts."""

@@ -52,6 +52,22 @@ def expression(table, tree):
     return table.concat(*parts) if kind == "cat" else table.alternate(parts)
 
 
+def test_of_nested_counts_only_the_largest_stay():
+    table = RegexTable()
+    letter, other = (table.byte_class(1 << byte) for byte in b"ab")
+    root = state = table.repeat(table.concat(table.repeat(letter, 1, 50), table.repeat(other, 0, 1)), 1, 50)
+    for _ in range(120):
+        state = step(table, state, ord("a"))
+        assert len(table.args[state]) <= 3
+        assert table.nullable[state]
+    assert len(table) < 5_000
+    for size in (50 * 50, 50 * 50 + 1):
+        state = root
+        for _ in range(size):
+            state = step(table, state, ord("a")) if state else state
+        assert bool(state and table.nullable[state]) == (size == 2_500)
+
+
 def fsm(tree):
     return interegular.parse_pattern(pattern(tree).replace("(?:)", "")).to_fsm()
 
