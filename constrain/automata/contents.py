@@ -31,6 +31,30 @@ class Contents:
     _blocks: list[int]
     _graph_top: int
 
+    @property
+    def num_objects(self) -> int:
+        """Return how many objects have been interned."""
+        return int(self._arena.array[at.H_OBJECTS]) - at.FIRST_OBJECT
+
+    @property
+    def num_states(self) -> int:
+        """Return how many configurations have been interned."""
+        return self._count(at.TAG_CONFIG)
+
+    @property
+    def num_kernels(self) -> int:
+        """Return how many sets of items have been interned."""
+        return self._count(at.TAG_KERNEL)
+
+    @property
+    def visited(self) -> int:
+        """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
+        return int(self._arena.array[at.H_VISITED])
+
+    def _count(self, tag: int) -> int:
+        used = int(self._arena.array[at.H_OBJECTS]) * at.OBJECT_WIDTH
+        return int(np.count_nonzero(self._arena["objects"][at.O_TAG : used : at.OBJECT_WIDTH] == tag))
+
     def content(self, identity: int) -> Array:
         """Return the content of an object (a copy)."""
         with self._lock:

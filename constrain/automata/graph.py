@@ -163,6 +163,8 @@ class RuleSet:
             graph.add(first, EMPTY, None, graph.start)
             graph.start = first
             graph.finals.add(first)
+        for graph in self.graphs.values():
+            graph.shorten()
 
     def _add_all(self, grammar: ir.Grammar, expand: Callable[[Hashable], ir.Node]) -> None:
         """Expand every rule that is called: which of them has a member depends on what the vocabulary can spell."""
@@ -202,6 +204,7 @@ class RuleSet:
             _prune_nodes(graph, set(), set())
             while refit(graph):
                 _prune_nodes(graph, set(), set())
+            graph.shorten()
         return added
 
     def _without_empty_text(self, graphs: dict[Hashable, RuleGraph], counted: list[Counted]) -> set[Hashable]:

@@ -29,11 +29,10 @@ from constrain.automata import shapes
 from constrain.automata.arena import Arena, Workspace
 from constrain.automata.byte_sets import members
 from constrain.automata.byte_trie import trie_nodes
-from constrain.automata.counts import SURELY_LESS, UNBOUNDED
-from constrain.automata.deadline import check
+from constrain.automata.counts import SURELY_LESS
+from constrain.automata.expressions import Expressions
 from constrain.automata.regex import EPSILON, NOTHING, RegexTable
 from constrain.automata.token_trie import token_trie
-from constrain.automata.utf8 import char_class
 from constrain.errors import LimitExceededError
 from constrain.kernels.machine import layout as at
 from constrain.limits import DEFAULT_LIMITS, Limits
@@ -106,13 +105,13 @@ class Lexicon:
         self._links: dict[tuple[int, int], int] = {}
         self._literal_at: dict[bytes, int] = {}
         self._tries: dict[tuple[bytes, ...], int] = {}
-        self._nodes: dict[ir.Node, int] = {}
+        self.expression_of = Expressions(self.table).of
         self._terminals: dict[ir.Node, tuple[int, bool]] = {}
         # Where bytes alone do not spell everything, every terminal is made of units.
         self._units: int | None = None
         if vocabulary.characters is not None:
             unit = ir.alt([ir.ByteClass(vocabulary.single_bytes), ir.CharClass(vocabulary.characters)])
-            self._units = self.expression(ir.Repeat(unit, 0, None))
+            self._units = self.expression_of(ir.Repeat(unit, 0, None))
 
     @property
     def states(self) -> npt.NDArray[np.int32]:
@@ -149,7 +148,7 @@ class Lexicon:
             elif isinstance(node, ir.OneOf):
                 found = self._one_of(node.texts), False
             else:
-                expression = self.expression(node)
+                expression = self.expression_of(node)
                 if self._units is not None:
                     expression = self.table.intersect((expression, self._units))
                 state = self.entry(expression)
@@ -199,61 +198,6 @@ class Lexicon:
             self.num_trie_nodes = node + len(made)
             self._tries[texts] = node
         return TRIE + node
-
-    def expression(self, root: ir.Node) -> int:
-        """Return the hash-consed expression of a regular node."""
-        nodes = self._nodes
-        found = nodes.get(root)
-        if found is None:
-            for node in ir.walk(root):
-                check()
-                if node not in nodes:
-                    nodes[node] = self._expression(node)
-            found = nodes[root]
-        return found
-
-    def _expression(self, node: ir.Node) -> int:
-        table, nodes = self.table, self._nodes
-        if isinstance(node, ir.Literal):
-            return table.literal(node.data)
-        if isinstance(node, ir.ByteClass):
-            return table.byte_class(node.mask)
-        if isinstance(node, ir.CharClass):
-            return char_class(table, node.ranges)
-        if isinstance(node, ir.OneOf):
-            return self._factored(node.texts)
-        if isinstance(node, ir.Seq):
-            out = EPSILON
-            for part in reversed(node.parts):
-                out = table.concat(nodes[part], out)
-            return out
-        if isinstance(node, ir.Repeat):
-            high = UNBOUNDED if node.maximum is None else node.maximum
-            for bound in (node.minimum, high):
-                if bound > self.limits.max_repeat:
-                    raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by a repeat of {bound}")
-            return table.repeat(nodes[node.body], node.minimum, high)
-        if isinstance(node, ir.Alt):
-            return table.alternate(nodes[part] for part in node.parts)
-        if isinstance(node, ir.And):
-            return table.intersect(nodes[part] for part in node.parts)
-        if isinstance(node, ir.Not):
-            return table.complement(nodes[node.body])
-        raise TypeError(f"{type(node).__name__} is not a regular node")
-
-    def _factored(self, texts: tuple[bytes, ...]) -> int:
-        """Return the expression of a set of strings, common prefixes and tails shared."""
-        nodes = trie_nodes(texts)
-        table = self.table
-        made: dict[int, int] = {}
-        for node in range(len(nodes) - 2, -1, -1):
-            parts = [EPSILON] if nodes[node + 1, 3] > nodes[node, 3] else []
-            child, end = node + 1, int(nodes[node, 2])
-            while child < end:
-                parts.append(table.concat(table.byte_class(1 << int(nodes[child, 0])), made.pop(child)))
-                child = int(nodes[child, 2])
-            made[node] = table.alternate(parts)
-        return made[0]
 
     # States of expressions
 

@@ -91,21 +91,6 @@ class Machine(Contents):
     def _header(self) -> Array:
         return self._arena.array
 
-    @property
-    def num_objects(self) -> int:
-        """Return how many objects have been interned."""
-        return int(self._header[at.H_OBJECTS]) - at.FIRST_OBJECT
-
-    @property
-    def num_states(self) -> int:
-        """Return how many configurations have been interned."""
-        return self._count(at.TAG_CONFIG)
-
-    @property
-    def num_kernels(self) -> int:
-        """Return how many sets of items have been interned."""
-        return self._count(at.TAG_KERNEL)
-
     @cached_property
     def completer(self) -> Completer:
         """Return what finds the shortest ways to the end."""
@@ -133,10 +118,6 @@ class Machine(Contents):
     def memory(self) -> int:
         """Return the bytes of this grammar's own tables."""
         return self._arena.nbytes
-
-    def _count(self, tag: int) -> int:
-        used = int(self._header[at.H_OBJECTS]) * at.OBJECT_WIDTH
-        return int(np.count_nonzero(self._arena["objects"][at.O_TAG : used : at.OBJECT_WIDTH] == tag))
 
     # Rules
 
@@ -375,11 +356,6 @@ class Machine(Contents):
             where = workspace.free
             self._run(workspace, kernel.NEXT_BYTES, state, where, 0, _NO_DATA, _NO_OUT)
             return workspace.arena.array[where : where + 256].astype(np.uint8)
-
-    @property
-    def visited(self) -> int:
-        """Return how many trie nodes masks have visited so far (for counted benchmarks)."""
-        return int(self._header[at.H_VISITED])
 
     def first_pairs(self, identity: int) -> list[tuple[int, int]]:
         """Return the lexer states that begin when a kernel is entered, and the kernel that each one's end enters."""

@@ -63,7 +63,7 @@ class ReferenceMachine:
     def _expression(self, label: object) -> int:
         node = label.pattern if isinstance(label, (ir.Key, ir.Lexeme)) else label
         assert isinstance(node, ir.Node)
-        return self._lexicon.expression(node)
+        return self._lexicon.expression_of(node)
 
     def _emptiness(self, node: ir.Node) -> tuple[bool, bool]:
         expression = self._expression(node)

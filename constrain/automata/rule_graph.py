@@ -47,6 +47,25 @@ class RuleGraph:
                     order.append(edge.target)
         return order
 
+    def shorten(self) -> None:
+        """Lead edges past nodes that only lead on: what may follow there is what may follow at the next.
+
+        So the first item of a list and the later ones return to the same node, and lists in lists to the same kernels.
+        """
+        for node in range(len(self.edges)):
+            for edge in self.edges[node]:
+                edge.target = self._onward(edge.target)
+        self.start = self._onward(self.start)
+
+    def _onward(self, node: int) -> int:
+        seen = {node}
+        while node not in self.finals and len(self.edges[node]) == 1 and self.edges[node][0].kind == EMPTY:
+            node = self.edges[node][0].target
+            if node in seen:
+                break
+            seen.add(node)
+        return node
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:

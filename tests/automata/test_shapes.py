@@ -68,7 +68,7 @@ def test_counts_equal_written_out_expressions(pattern, seed):
     lexicon = Lexicon(VOCABULARY)
     table = lexicon.table
     start = constrain.regex(pattern).start
-    root = lexicon.expression(start.pattern if isinstance(start, ir.Lexeme) else start)
+    root = lexicon.expression_of(start.pattern if isinstance(start, ir.Lexeme) else start)
     for text in texts(rng, 5 * FAR):
         state, expression = compiled.start, root
         for byte in text.encode():
