@@ -194,7 +194,10 @@ class Completer:
         """
         plan = self.tokens(state)
         if self._is_regular and len(plan) > 1 and self._tried.get(state, -1) < at_most:
-            plan, tried = fewest_tokens(self._machine, state, plan, self.costs.estimate, at_most)
+            try:
+                plan, tried = fewest_tokens(self._machine, state, plan, self.costs.estimate, at_most)
+            except LimitExceededError:  # a way to the end is known all the same
+                tried = at_most + 1
             self._effort += tried
             self._tried[state] = at_most if tried > at_most else _CERTAIN
             self._remember(state, plan)
@@ -207,8 +210,10 @@ class Completer:
             self._tried.clear()
         data = np.frombuffer(self._machine.vocabulary.data, dtype=np.uint8)
         offsets = self._machine.vocabulary.offsets
-        here = state
+        here, liveness = state, self._machine.liveness
         for i, token_id in enumerate(plan):
+            if liveness is not None:
+                liveness.learn(here, plan[i:])
             known = self._plans.get(here)
             if known is None or len(known[0]) - known[1] > len(plan) - i:
                 self._plans[here] = plan, i

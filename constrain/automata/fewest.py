@@ -29,8 +29,8 @@ def fewest_tokens(
     Args:
         known: tokens that lead there.
         least_bytes: of a state, never more than the bytes to the end.
-        at_most: tokens to try (a million take about a second); if they do not suffice, `known` comes back, and a
-            number above `at_most`.
+        at_most: tokens to try (a million take about a second); if they do not suffice, or the tables are getting full,
+            `known` comes back, and a number above `at_most`.
     """
     longest = machine.lexicon.tokens.max_depth
     came: dict[int, tuple[int, int]] = {state: (-1, state)}
@@ -40,6 +40,8 @@ def fewest_tokens(
         more = len(known) - 1 - depth
         following: list[int] = []
         for here in level:
+            if machine.is_crowded:  # the room that is left is for the text itself
+                return tuple(known), at_most + 1
             token_ids = _allowed(machine, here)
             tried += len(token_ids)
             if tried > at_most:

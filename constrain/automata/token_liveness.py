@@ -82,6 +82,13 @@ class TokenLiveness:
                 out.append(token_id)
             return (*out, *self._spelled.get(state, ()))
 
+    def learn(self, state: int, way: tuple[int, ...]) -> None:
+        """Take note of tokens that finish the text from a state."""
+        with self._lock:
+            if state not in self._live:
+                self._live[state] = True
+                self._spelled[state] = way
+
     def prune(self, states: Sequence[int], rows: npt.NDArray[np.int32]) -> None:
         """Take the tokens that lead to dead states out of the masks of `states`."""
         for state, row in zip(states, rows, strict=True):

@@ -13,7 +13,7 @@ from constrain.decoding.forced import DEAD, TERMINATED, forced_run
 from constrain.decoding.result import Event, FinishReason, Reader, Report, Result, TokenLogprob
 from constrain.decoding.sampling import choose, choose_within, score
 from constrain.decoding.text import TextBuffer
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitExceededError
 from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Answer:
         self._buffer = TextBuffer(job.options.stops)
         self._unscored: list[int] = []
         self._forced = 0
+        self._ending: list[int] = []  # what is still to be written once a limit was met
+        self._met_limit = False
         self._mask_seconds = 0.0
         self._new_text, self._new_tokens = "", 0
         if job.budget == 0:
@@ -95,6 +97,8 @@ class Answer:
 
     def force(self) -> list[int]:
         """Append what the constraint leaves no choice about; return it."""
+        if self._met_limit and not self.finished:
+            return self._append_run(self._ending)
         if self._compiled is None or not self.job.options.forced:
             return []
         accepted: list[int] = []
@@ -115,7 +119,10 @@ class Answer:
 
     def _forced_run(self, compiled: CompiledGrammar) -> list[int]:
         began = time.perf_counter()
-        run = forced_run(self._model, compiled, self._state, self.tokens, self.remaining)
+        try:
+            run = forced_run(self._model, compiled, self._state, self.tokens, self.remaining)
+        except LimitExceededError as error:
+            run = self._end_early(error)
         self._mask_seconds += time.perf_counter() - began
         return run
 
@@ -125,11 +132,25 @@ class Answer:
         for token, logits in zip(self._unscored, window[:-1], strict=True):
             self._logprobs.append(score(logits, token, None, alternatives or 0, forced=True))
         self._unscored.clear()
-        token, allowed = self._choose(window[-1])
+        try:
+            token, allowed = self._choose(window[-1])
+        except LimitExceededError as error:
+            token, *self._ending = self._end_early(error)
+            allowed = None
         if alternatives is not None:
             self._logprobs.append(score(window[-1], token, allowed, alternatives))
         self._accept(token)
         return token
+
+    def _end_early(self, error: LimitExceededError) -> list[int]:
+        """Return the tokens of the shortest completion, which has been known since the state was entered."""
+        if self._compiled is None:
+            raise error
+        plan = [token for token in self._compiled.completion(self._state) if token >= 0]
+        if not plan:  # the text may end here, and no token says so
+            raise error
+        self._met_limit = True
+        return plan
 
     def _choose(self, logits: npt.NDArray[np.float32]) -> tuple[int, npt.NDArray[np.int64] | None]:
         """Return a token and the ids it was chosen from (None: any, or not known)."""
@@ -197,10 +218,13 @@ class Answer:
         self._new_text += self._buffer.feed(self._model.vocabulary.token_bytes(token) or b"")
         if self._buffer.stopped:
             self.finish("stop")
-        elif self._is_complete():
+        elif self._is_complete() or (self._met_limit and not self._end_ids and self._can_end()):
             self.finish("end")
         elif not self.remaining:
             self.finish("length")
+
+    def _can_end(self) -> bool:
+        return self._compiled is not None and self._compiled.is_accepting(self._state)
 
     def _is_complete(self) -> bool:
         """Whether the constraint leaves nothing to write, not even an end, for the vocabulary has no end token."""
@@ -214,7 +238,7 @@ class Answer:
 
     def finish(self, reason: FinishReason) -> None:
         """End the answer."""
-        self.finish_reason = reason
+        self.finish_reason = "limit" if self._met_limit and reason == "end" else reason
         self._new_text += self._buffer.close()
         for token in self._unscored:
             self._logprobs.append(TokenLogprob(token, None, 0.0, None, forced=True))

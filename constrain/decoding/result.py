@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", default=Any)
 
-FinishReason = Literal["end", "length", "stop", "cancelled"]
+FinishReason = Literal["end", "length", "stop", "cancelled", "limit"]
 """Why an answer ended.
 
 `end`: an end token was taken, or the constraint left nothing but the end. `length`: `max_tokens` or the model's
 context was used up (never a constrained answer: that one is whole by then). `stop`: a stop text was written; it is not
-part of the text. `cancelled`: the caller asked for it; what there is may be half an answer.
+part of the text. `cancelled`: the caller asked for it; what there is may be half an answer. `limit`: going on met a
+limit of the engine, so the answer was ended the shortest way that was known; it satisfies the constraint.
 """
 
 

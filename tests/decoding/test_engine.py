@@ -1,6 +1,7 @@
 """Decoding over the engine itself: `generate` with each kind of constraint, on a table model."""
 
 import pickle
+import random
 import re
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from constrain.decoding import constraint as constraint_module
 from constrain.decoding.constraint import Wanted, resolve
 from constrain.decoding.generate import generate
 from constrain.decoding.table_model import TableModel
-from constrain.errors import BudgetError
+from constrain.errors import BudgetError, LimitExceededError
 from constrain.grammars.json_schema import json_schema
 from constrain.grammars.regex import regex
+from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
 
 WORDS = ['{"', '": ', '", "', '"}', "true", "name", "age", "12", "é", "abc", "  ", "\n", '":', ', "', "]}", '["']
@@ -104,3 +106,42 @@ def test_forced_text_is_most_of_a_record():
     result = generate(TableModel(VOCABULARY, seed=2), "a", grammar=grammar, max_tokens=80)
     assert result.report.forced_tokens >= 4
     assert Person.model_validate_json(result.text)
+
+
+@pytest.mark.parametrize("forced", [True, False])
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("logprobs", [None, 2])
+def test_an_answer_that_meets_a_limit_is_ended_the_shortest_way(forced, ends, logprobs):
+    # Each text of a and b leads to a lexer state of its own.
+    vocabulary = Vocabulary.from_tokens([b"a", b"b", b"c", b"ab", b"<end>"], eos_token_ids=[4] if ends else [])
+    pattern = "[ab]*a[ab]{20}c"
+    compiled = compile_grammar(regex(pattern), vocabulary, Limits(max_lexer_states=500))
+    reasons = set()
+    for seed in range(8):
+        model = TableModel(vocabulary, seed=seed, scale=0.5)
+        result = generate(
+            model, "a", constraint=compiled, max_tokens=4000, temperature=1, seed=seed, forced=forced, logprobs=logprobs
+        )
+        assert re.fullmatch(pattern, result.text)
+        assert len(result.logprobs) == (0 if logprobs is None else len(result.token_ids))
+        reasons.add(result.finish_reason)
+    assert "limit" in reasons
+
+
+def test_a_matcher_that_meets_a_limit_has_not_moved():
+    compiled = compile_grammar(regex("[ab]*a[ab]{20}c"), VOCABULARY, Limits(max_lexer_states=300))
+    matcher = compiled.matcher()
+    rng, taken = random.Random(0), []
+
+    def walk():
+        while True:
+            token_id = rng.choice(b"ab")
+            matcher.accept_token(token_id)
+            taken.append(token_id)
+
+    with pytest.raises(LimitExceededError, match="max_lexer_states"):
+        walk()
+    assert matcher.token_ids == taken
+    assert len(taken) > 100
+    matcher.rollback(len(taken))
+    assert not matcher.is_accepting()
