@@ -244,6 +244,14 @@ class Lexicon:
         shape, action = self._linked(link)
         return shape, action - _ABSOLUTE
 
+    def followed(self, entry: int, count: int) -> tuple[int, int] | None:
+        """Return the shape's state and the count that an entry of `delta` leads to; None where neither is left."""
+        if not LINK <= entry < LITERAL:
+            return None
+        shape, action = self._linked(entry)
+        count = action - _ABSOLUTE if action >= _ABSOLUTE else count + action
+        return None if count < self.states[shape, FLOOR] else (shape, count)
+
     def make_near(self, state: int) -> None:
         """Find what a shape is written out as, when its count gets too low for it."""
         if self.states[state, NEAR] < 0:

@@ -73,12 +73,17 @@ class Rests:
         return node + 1 + nearest, int(inside[nearest, 1] - trie[node, 1])
 
     def rest(self, lexer: int) -> bytes | None:
-        """Return a shortest text to the end of a terminal; None for a key, a count, an intersection."""
+        """Return a shortest text to the end of a terminal, or towards it where it counts; None for what is not known.
+
+        A key is not, nor is an intersection whose least length is not exact.
+        """
         if lexer not in self._rests:
             self._rests[lexer] = self._find(lexer)
         return self._rests[lexer]
 
     def _find(self, lexer: int) -> bytes | None:
+        if lexer >= lex.COUNT:
+            return self._laps(*self._machine.uncounted(lexer)) or None
         if lexer >= lex.KEY or lexer <= lex.LEX_END:
             return None
         if lexer >= lex.TRIE:
@@ -103,8 +108,9 @@ class Rests:
             row = lexicon.transitions(lexer)
             for byte in one_of_each(row):
                 lexer = int(row[byte])
-                if lexer >= lex.LINK:
-                    return None
+                if lexer >= lex.LINK:  # what is left counts
+                    shape, count = lexicon.counted(lexer)
+                    return bytes((*out, byte)) if lexicon.least_bytes(shape, count) < left else None
                 if lexicon.states[lexer, lex.FLAGS] & lex.ACCEPTS:
                     return bytes((*out, byte))
                 if self.cost(lexer) < left:
@@ -112,6 +118,40 @@ class Rests:
             else:
                 return None
             out.append(byte)
+        return None
+
+    def _laps(self, shape: int, count: int) -> bytes:
+        """Return bytes that lead from a shape nearer to the end, round a loop of shapes as often as that helps."""
+        lexicon = self._lexicon
+        out = bytearray()
+        here, left, cost = shape, count, lexicon.least_bytes(shape, count)
+        met = {here: (0, left, cost)}
+        while len(out) < _CHUNK:
+            step = self._nearer(here, left, cost)
+            if step is None:
+                break
+            byte, here, left, cost = step
+            out.append(byte)
+            if here in met:
+                start, before, cost_before = met[here]
+                lap, used = bytes(out[start:]), before - left
+                if used > 0 and cost_before - cost == len(lap):
+                    room = (left - int(lexicon.states[here, lex.FLOOR])) // used
+                    out += lap * max(0, min(room, (cost - 1) // len(lap)))
+                break
+            met[here] = len(out), left, cost
+        return bytes(out)
+
+    def _nearer(self, shape: int, count: int, cost: int) -> tuple[int, int, int, int] | None:
+        """Return a byte that leads nearer to the end, with the shape, the count and the cost after it."""
+        lexicon = self._lexicon
+        row = lexicon.transitions(shape)
+        for byte in one_of_each(row):
+            following = lexicon.followed(int(row[byte]), count)
+            if following is not None:
+                after = lexicon.least_bytes(*following)
+                if after < cost:
+                    return byte, *following, after
         return None
 
 

@@ -121,3 +121,35 @@ def test_the_work_of_a_completion_is_a_few_transitions_a_member() -> None:
     compiled = compile_grammar(json_schema(wide(300, required=300), property_order="any", whitespace="compact"), BYTES)
     compiled.completion(compiled.start)
     assert compiled.machine.completer._work < 300 * 6
+
+
+@pytest.mark.parametrize(
+    ("pattern", "least"),
+    [
+        ("(ab){3000,9000}c", 6001),
+        ("[a-z]{2000,}x?", 2000),
+        ("(a|bc){1500,4000}", 1500),
+        ("x(ab?){2000}(cd){700,}", 3401),
+        ("a{5,90000}b", 6),
+        ("(a{700,800}b){3}", 2103),
+    ],
+)
+def test_large_counts_are_completed_in_laps(pattern: str, least: int) -> None:
+    compiled = compile_grammar(regex(pattern), BYTES)
+    completer = compiled.machine.completer
+    text = completer.text(compiled.start)
+    assert len(text) == least
+    assert compiled.accepts(text)
+    assert completer._work < 400
+    later = compiled.advance_bytes(compiled.start, text[: least // 3])
+    rest = completer.text(later)
+    assert len(rest) == least - least // 3
+    assert compiled.is_accepting(compiled.advance_bytes(later, rest))
+
+
+def test_a_long_string_is_completed_in_laps() -> None:
+    schema = {"type": "array", "items": {"type": "string", "minLength": 5_000}, "minItems": 2}
+    compiled = compile_grammar(json_schema(schema, whitespace="compact"), BYTES)
+    text = compiled.machine.completer.text(compiled.start)
+    assert [len(item) for item in json.loads(text)] == [5_000, 5_000]
+    assert compiled.machine.completer._work < 400
