@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from constrain.automata.machine import Machine
 
 
+_NEW_STATE = 1000
+"""How many tokens a state of the lexer that was not known costs."""
+
+
 def fewest_tokens(
     machine: Machine, state: int, known: Sequence[int], least_bytes: Callable[[int], int], at_most: int
 ) -> tuple[tuple[int, ...], int]:
@@ -30,7 +34,8 @@ def fewest_tokens(
         known: tokens that lead there.
         least_bytes: of a state, never more than the bytes to the end.
         at_most: tokens to try (a million take about a second); if they do not suffice, or the tables are getting full,
-            `known` comes back, and a number above `at_most`.
+            `known` comes back, and a number above `at_most`. A state of the lexer that was not known counts as a
+            thousand tokens.
     """
     longest = machine.lexicon.tokens.max_depth
     came: dict[int, tuple[int, int]] = {state: (-1, state)}
@@ -42,8 +47,9 @@ def fewest_tokens(
         for here in level:
             if machine.is_crowded:  # the room that is left is for the text itself
                 return tuple(known), at_most + 1
+            rows = machine.lexicon.num_states
             token_ids = _allowed(machine, here)
-            tried += len(token_ids)
+            tried += len(token_ids) + _NEW_STATE * (machine.lexicon.num_states - rows)
             if tried > at_most:
                 return tuple(known), tried
             after = machine.successors(here, token_ids)
