@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constrain.automata.machine import Machine
-from constrain.errors import ConstrainError, EmptyLanguageError
+from constrain.errors import ConstrainError
 from constrain.vocabularies.units import is_spelled
 
 if TYPE_CHECKING:
@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from constrain.limits import Limits
     from constrain.vocabulary import Vocabulary
 
+_TRIED = 8
+
 
 def missing_character(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> str | None:
-    """Return, in words, what a shortest text needs and the vocabulary lacks; None if characters are not to blame."""
+    """Return, in words, what a shortest text needs and the vocabulary lacks; None if characters are not to blame.
+
+    Of several, the first with which alone there would be a text.
+    """
     if vocabulary.spells_everything:
         return None
     try:
@@ -25,17 +30,26 @@ def missing_character(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limit
         text = machine.completer.text(machine.start).decode("utf-8", errors="surrogateescape")
     except ConstrainError:
         return None
-    for char in text:
-        piece = char.encode("utf-8", errors="surrogateescape")
-        if not is_spelled(piece, vocabulary):
-            return f"{char!r} (bytes {piece.hex(' ')})" if char.isprintable() else f"the bytes {piece.hex(' ')}"
-    return None
+    pieces = {char: char.encode("utf-8", errors="surrogateescape") for char in text}
+    lacking = [char for char, piece in pieces.items() if not is_spelled(piece, vocabulary)]
+    for char in lacking[:_TRIED] if len(lacking) > 1 else ():
+        more = vocabulary.spellable
+        for byte in pieces[char]:
+            more |= 1 << byte
+        if _has_text(grammar, _bytes(type(vocabulary), more), limits):
+            lacking = [char]
+            break
+    return _named(lacking[0], pieces[lacking[0]]) if lacking else None
+
+
+def _named(char: str, piece: bytes) -> str:
+    return f"{char!r} (bytes {piece.hex(' ')})" if char.isprintable() else f"the bytes {piece.hex(' ')}"
 
 
 def _has_text(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> bool:
     try:
         machine = Machine(grammar, vocabulary, limits)
-    except EmptyLanguageError:
+    except ConstrainError:
         return False
     return machine.is_accepting(machine.start) or bool(machine.next_bytes(machine.start).any())
 

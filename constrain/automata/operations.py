@@ -7,10 +7,12 @@ the vocabulary cannot spell) takes members away, and the operations have to foll
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from constrain import ir
+from constrain.automata.components import strongly_connected
 from constrain.automata.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS
@@ -71,17 +73,19 @@ def refit(graph: RuleGraph) -> bool:
     """Take out what can no longer be met, in place; return whether anything changed.
 
     Marks that nothing sets cannot be demanded; a count that only marks raise ends at the number of marks; one that
-    nothing raises stays 0.
+    nothing raises stays 0; and one that no loop raises is at most what a single way to a node adds.
     """
     reached = graph.reachable()
     found = [edge for node in reached for edge in graph.edges[node] if isinstance(edge.label, ir.Op)]
     if not found:
         return False
     marks, most = _attainable(graph, found)
+    unmet = _unmeetable(graph, reached)
     changed = False
     for node in reached:
         edges = graph.edges[node]
-        graph.edges[node] = [after for edge in edges if (after := _refitted(graph, edge, marks, most)) is not None]
+        kept = [edge for edge in edges if id(edge) not in unmet]
+        graph.edges[node] = [after for edge in kept if (after := _refitted(graph, edge, marks, most)) is not None]
         changed = changed or graph.edges[node] != edges
     return changed
 
@@ -100,6 +104,46 @@ def _attainable(graph: RuleGraph, found: list[Edge]) -> tuple[set[int], dict[int
     marks = {operation.value for edge in found if (operation := cast("ir.Op", edge.label)).code == ir.MARK}
     # A counter that something else raises too has no entry; one that nothing raises stays 0.
     return marks, {slot: len(set(by)) for slot, by in raised_by.items() if len(by) == raisers[slot]}
+
+
+def _unmeetable(graph: RuleGraph, reached: list[int]) -> set[int]:
+    """Return the ids of edges that demand more than any way to them can have counted."""
+    demands = [
+        (node, edge, edge.label)
+        for node in reached
+        for edge in graph.edges[node]
+        if isinstance(edge.label, ir.Op) and edge.label.code == ir.AT_LEAST and edge.label.value
+    ]
+    if not demands:
+        return set()
+    order = strongly_connected({node: [edge.target for edge in graph.edges[node]] for node in reached})[::-1]
+    highest = {slot: _highest(graph, order, slot) for slot in {operation.slot for _, _, operation in demands}}
+    return {id(edge) for node, edge, operation in demands if highest[operation.slot][node] < operation.value}
+
+
+def _highest(graph: RuleGraph, order: list[list[int]], slot: int) -> dict[int, float]:
+    """Return the most that ways from the start to each node add to a counter.
+
+    Args:
+        order: the strongly connected components, each before those that it leads to.
+    """
+    most: dict[int, float] = {node: 0 for component in order for node in component}
+    for component in order:
+        inside = set(component)
+        here: float = max(most[node] for node in component)
+        edges = [edge for node in component for edge in graph.edges[node]]
+        raised = {
+            id(edge): edge.label.value
+            for edge in edges
+            if isinstance(edge.label, ir.Op) and edge.label.code == ir.ADD and edge.label.slot == slot
+        }
+        if any(raised.get(id(edge), 0) and edge.target in inside for edge in edges):
+            here = math.inf
+        most.update(dict.fromkeys(component, here))
+        for edge in edges:
+            if edge.target not in inside:
+                most[edge.target] = max(most[edge.target], here + raised.get(id(edge), 0))
+    return most
 
 
 def _refitted(graph: RuleGraph, edge: Edge, marks: set[int], most: dict[int, int]) -> Edge | None:

@@ -57,3 +57,27 @@ def test_walks_never_strand(pattern):
             if state == 1:
                 break
         assert compiled.distance(state) < 10
+
+
+ONE = {"const": 1}
+MEMBERS = {"type": "object", "properties": {"a": ONE, "b": ONE}, "required": ["a", "b"], "additionalProperties": False}
+NEED_A_COMMA = [
+    MEMBERS,
+    {"type": "array", "items": ONE, "minItems": 2, "maxItems": 3},
+    {"type": "array", "items": ONE, "minItems": 20},
+    {"type": "object", "properties": {"a": ONE}, "required": ["a", "bc"], "additionalProperties": ONE},
+    {"type": "object", "required": ["a", "b"]},
+    {"type": "object", "properties": {"a": ONE, "c": MEMBERS}, "required": ["c"], "additionalProperties": False},
+]
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("schema", NEED_A_COMMA)
+def test_what_a_missing_comma_makes_impossible_is_never_begun(schema, order):
+    texts = '{}[]":ab1c'
+    vocabulary = Vocabulary.from_tokens([*(text.encode() for text in texts), None], eos_token_ids=[len(texts)])
+    grammar = constrain.json_schema({"anyOf": [ONE, schema]}, property_order=order)
+    compiled = constrain.compile(grammar, vocabulary)
+    assert compiled.next_bytes(compiled.start) == {ord("1")}
+    with pytest.raises(EmptyLanguageError, match="no tokens for ','"):
+        constrain.compile(constrain.json_schema(schema, property_order=order), vocabulary)
