@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from constrain.automata.rests import Rests
 
 __all__ = ["FAR", "Costs"]
-_ROUNDS = 3
+_MOST_ROUNDS = 64
 _MANY = 16
 
 
@@ -37,8 +37,8 @@ class Costs:
     def _solve(self) -> None:
         """Compute about the least number of bytes from each graph node to the end of its rule.
 
-        What registers demand (members that must come, counts that must be reached) is added per rule; a few rounds
-        carry those demands from rules to their callers.
+        What registers demand (members that must come, counts that must be reached) is added per rule; rounds carry
+        those demands from rules to their callers, until nothing changes.
         """
         self._machine.expand_all()
         edges = self._machine.all_edges()
@@ -51,8 +51,14 @@ class Costs:
             for block in blocks.values()
             if any(kind == at.EDGE_OP and a & 255 in (at.OP_MARKED, at.OP_AT_LEAST) for _, kind, a, _, _ in block)
         ]
-        for _ in range(_ROUNDS if demanding else 1):
+        starts = [self._machine.rule_start(a) for _, kind, a, _, _ in edges if kind == at.EDGE_CALL]
+        before: list[int] = []
+        for _ in range(_MOST_ROUNDS):
             self._solve_nodes(edges, finals)
+            costs = [self._item_cost(start, 0) for start in starts] if demanding else before
+            if costs == before:
+                break
+            before = costs
             for block in demanding:
                 self._needs.update(demands.of_rule(block, finals, self._edge_cost))
 
