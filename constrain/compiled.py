@@ -303,7 +303,10 @@ class CompiledGrammar:
         return len(self.completion(state))
 
     def completion(self, state: int) -> list[int]:
-        """Return token ids, an end token last, that complete the text; `distance(state)` of them."""
+        """Return token ids, an end token last, that complete the text; `distance(state)` of them.
+
+        Where the vocabulary has no end token, -1 stands for it.
+        """
         machine, here = self._tables.locate(state)
         if here == TERMINATED:
             return []

@@ -134,7 +134,11 @@ ROWS = [
     (TypeError, "path=5, of type int", lambda: Vocabulary.from_gguf(5)),
     (TypeError, "special_tokens=5", lambda: Vocabulary.from_tiktoken("x", 5)),
     (FileNotFoundError, "absent", lambda: Vocabulary.from_sentencepiece("absent.model")),
-    (VocabularyError, "NoneType cannot be read", lambda: Vocabulary.from_transformers(None)),
+    (VocabularyError, "expected a tokenizer of transformers$", lambda: Vocabulary.from_transformers(None)),
+    (VocabularyError, "a path is read by from_tokenizer_json", lambda: Vocabulary.from_transformers("folder")),
+    (TypeError, "a function; expected a dict", lambda: constrain.json_schema(lambda: 0)),
+    (GrammarSyntaxError, "an octal escape above", lambda: constrain.regex("\\400")),
+    (TypeError, "prompt.0...content..=3", lambda: constrain.generate(MODEL, [{"role": "user", "content": 3}])),
     # Decoding
     (TypeError, "model=None, of type NoneType", lambda: constrain.generate(None, "a")),
     (TypeError, "model=5, of type int", lambda: constrain.stream(5, "a")),

@@ -92,7 +92,7 @@ class Costs:
                     heapq.heappush(heap, (here + self._rule_cost(start, cost), source))
             for source, target in callers.get(node, ()):
                 if target in cost:
-                    heapq.heappush(heap, (here + self._rule_cost(node, cost) + cost[target], source))
+                    heapq.heappush(heap, (self._rule_cost(node, cost) + cost[target], source))
         self._node_cost = cost
 
     def _rule_cost(self, start: int, cost: dict[int, int]) -> int:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from constrain.automata.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.kernels.token_bitmask import unpack_bitmask
 
@@ -143,6 +144,7 @@ class TokenLiveness:
         limit = self._machine.limits.max_emptiness_steps
         seen, heap, steps = {root}, [(self._machine.completer.costs.estimate(root), root)], 0
         while heap:
+            check()
             _, state = heapq.heappop(heap)
             if self._ends(state):
                 self._mark(state)

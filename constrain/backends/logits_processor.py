@@ -32,6 +32,7 @@ _EXPECTED = "constrain.compile(grammar, vocabulary), or a list of such (None for
 # Bytes of prefixes kept, and calls whose prefixes are always kept. Drafts and their assistants look back a few calls.
 KEPT_BYTES = 16 << 20
 KEPT_CALLS = 4
+_MAX_PADDING = 1024  # logits beyond the vocabulary; models pad to round numbers
 # How far back a row that grew by several tokens is searched for a known prefix.
 LOOK_BACK = 64
 
@@ -80,6 +81,11 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
         """Return the scores with those of forbidden tokens at minus infinity."""
         instance("input_ids", input_ids, torch.Tensor, "a tensor")
         instance("scores", scores, torch.Tensor, "a tensor")
+        if input_ids.ndim != 2 or scores.ndim != 2:
+            raise ValueError(
+                f"input_ids{list(input_ids.shape)}, scores{list(scores.shape)}; expected [rows, tokens] and "
+                "[rows, vocab_size]"
+            )
         ids = np.ascontiguousarray(input_ids.detach().to("cpu", torch.int64).numpy())
         share = self._share(len(ids))
         masked = [row for row in range(len(ids)) if self._items[row // share] is not None]
@@ -92,6 +98,13 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
                 raise VocabularyError(
                     f"the constraint's vocab_size={item.vocabulary.vocab_size} exceeds the model's {scores.shape[1]} "
                     "logits; compile it with the model's vocabulary"
+                )
+            padding = int(scores.shape[1]) - item.vocabulary.vocab_size
+            if padding > max(_MAX_PADDING, item.vocabulary.vocab_size // 8):
+                raise VocabularyError(
+                    f"the constraint's vocab_size={item.vocabulary.vocab_size} leaves {padding} of the model's "
+                    f"{scores.shape[1]} logits without a token; compile it with the model's vocabulary, or, if "
+                    f"these are padding, with vocabulary.with_size({scores.shape[1]})"
                 )
             item.fill_bitmask(states[row] or TERMINATED, bitmask, row)
         scores = scores.clone()

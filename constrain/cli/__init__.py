@@ -22,7 +22,9 @@ from constrain.errors import ConstrainError
 FAULT = 2
 # Some versions of typer bring a click of their own.
 UsageError: Any = typer.BadParameter.__bases__[0]
-EPILOG = "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command, constraint or tokenizer."
+EPILOG = (
+    "Exit codes: 0 done or accepted, 1 the text was refused, 2 bad command, constraint or tokenizer, 130 interrupted."
+)
 
 
 class Commands(TyperGroup):

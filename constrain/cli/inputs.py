@@ -120,6 +120,7 @@ def read_vocabulary(tokenizer: str | None) -> Vocabulary:
     if tokenizer is None:
         tokens = [bytes([byte]) for byte in range(256)] + [END_TOKEN]
         return Vocabulary.from_tokens(tokens, eos_token_ids=[256])
-    if not Path(tokenizer).is_file():
-        raise typer.BadParameter(f"cannot read {tokenizer}: no such file")
+    path = Path(tokenizer)
+    if not (path / "tokenizer.json" if path.is_dir() else path).is_file():
+        raise typer.BadParameter(f"cannot read {tokenizer}: no such file, nor a folder with a tokenizer.json")
     return Vocabulary.from_tokenizer_json(tokenizer)

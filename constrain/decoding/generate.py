@@ -235,6 +235,8 @@ def _check_message(name: str, message: Mapping[str, Any]) -> None:
     for key, value in message.items():
         if isinstance(value, str):
             _utf8(f"{name}[{key!r}]", value)
+        elif key in {"role", "content"} and not isinstance(value, (list, type(None))):
+            refuse(f"{name}[{key!r}]", value, "a text")
 
 
 def _utf8(name: str, text: str) -> str:

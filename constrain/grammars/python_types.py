@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import GrammarSyntaxError, UnsupportedFeatureError
@@ -24,6 +25,8 @@ def schema_of(given: Any) -> tuple[dict[str, Any] | bool, TypeAdapter[Any] | Non
     """
     if isinstance(given, (dict, bool)):
         return given, None
+    if isinstance(given, FunctionType):
+        raise TypeError(f"no schema for {given.__name__}, a function; expected a dict, a bool, a JSON text or a type")
     import pydantic
     from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
     from pydantic_core import SchemaError

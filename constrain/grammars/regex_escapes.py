@@ -21,6 +21,7 @@ _PROPERTY = re.compile(r"\\[pP]\{([A-Za-z0-9_]+(?:=[A-Za-z0-9_]+)?)\}")
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _BRACED = re.compile(r"\\u\{([0-9a-fA-F]+)\}")
 _OCTAL = re.compile(r"\\(0[0-7]{0,2}|[0-3][0-7]{2})")
+_TOO_LARGE = re.compile(r"\\[4-7][0-7]{2}")
 _CLASS_OCTAL = re.compile(r"\\([0-3]?[0-7]{1,2})")
 _NAMED = re.compile(r"\\N\{([^{}]+)\}")
 
@@ -46,6 +47,8 @@ def read_escape(scan: Scanner, flags: Flags) -> Ranges | str:
     if letter and letter in ("bB" if scan.ecma else "bBAZ"):
         scan.position += 2
         return letter
+    if not scan.ecma and _TOO_LARGE.match(scan.text, start):
+        raise scan.error("an octal escape above \\377", start)
     octal = not scan.ecma and _OCTAL.match(scan.text, start) is not None
     if (letter in "123456789" and letter and not octal) or (scan.ecma and letter == "k"):
         raise UnsupportedFeatureError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from constrain.errors import VocabularyError
 from constrain.vocabularies import _sidecars
 from constrain.vocabularies._draft import Draft, file_path, remembered
 
@@ -33,6 +34,8 @@ def load(path: str | os.PathLike[str]) -> Vocabulary:
 
 
 def _draft(document: dict[str, Any], files: dict[str, dict[str, Any]]) -> Draft:
+    if not {"config", "vocab"} <= document.keys():
+        raise VocabularyError("it lacks 'config' or 'vocab'; expected a tekken.json of Mistral")
     config = document["config"]
     num_special = int(config["default_num_special_tokens"])
     num_text = int(config["default_vocab_size"]) - num_special

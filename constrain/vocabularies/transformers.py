@@ -7,10 +7,12 @@ Slow ones are read by what they have: a SentencePiece model, a byte alphabet, wo
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from constrain.arguments import shown
 from constrain.errors import VocabularyError
 from constrain.vocabularies import _cache, _sidecars, _spelling, sentencepiece, tokenizer_json
 from constrain.vocabularies._draft import VERSION, Draft, built, keep, reading, restore
@@ -28,6 +30,9 @@ def load(tokenizer: Any, generation_config: Any = None) -> Vocabulary:
     Raises:
         VocabularyError: a kind of tokenizer that is not known here.
     """
+    if not hasattr(tokenizer, "get_vocab") and not hasattr(tokenizer, "added_tokens_decoder"):
+        hint = ": a path is read by from_tokenizer_json" if isinstance(tokenizer, (str, PathLike)) else ""
+        raise VocabularyError(f"tokenizer={shown(tokenizer)}; expected a tokenizer of transformers{hint}")
     kind = type(tokenizer).__name__
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

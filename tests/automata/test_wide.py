@@ -153,3 +153,21 @@ def test_a_long_string_is_completed_in_laps() -> None:
     text = compiled.machine.completer.text(compiled.start)
     assert [len(item) for item in json.loads(text)] == [5_000, 5_000]
     assert compiled.machine.completer._work < 400
+
+
+def test_what_is_needed_to_the_end_is_known_exactly_through_many_levels() -> None:
+    schema: dict[str, object] = {"type": "object", "required": ["x", "y"], "properties": {"x": {"type": "string"}}}
+    for level in range(6):
+        items = {"type": "array", "minItems": 1, "items": schema}
+        schema = {
+            "type": "object",
+            "required": ["k", "l"],
+            "properties": {"k": items if level % 2 else schema, "l": {}},
+        }
+    compiled = compile_grammar(json_schema(schema, property_order="any", whitespace="compact"), BYTES)
+    completer = compiled.machine.completer
+    text = completer.text(compiled.start)
+    assert completer.costs.estimate(compiled.start) == len(text)
+    for at in range(0, len(text), 7):
+        assert completer.costs.estimate(compiled.advance_bytes(compiled.start, text[:at])) == len(text) - at
+    assert completer._work < 200

@@ -254,3 +254,14 @@ def test_a_draft_that_was_refused_is_met_again(model, language):
     assert scores[0][3] == int(
         np.unpackbits(language.bitmask(language.advance(language.start, good)).view(np.uint8)).sum()
     )
+
+
+def test_logits_far_wider_than_the_vocabulary_are_refused():
+    texts = Texts(vocabulary("a", "b"), ["ab"])
+    ids = torch.zeros((1, 3), dtype=torch.long)
+    width = texts.vocabulary.vocab_size
+    assert LogitsProcessor(texts)(ids, torch.zeros((1, width + 1000))).isfinite().any()
+    with pytest.raises(VocabularyError, match=r"leaves 5000 of the model's 5003 logits .*with_size.5003"):
+        LogitsProcessor(texts)(ids, torch.zeros((1, width + 5000)))
+    with pytest.raises(ValueError, match=r"expected .rows, tokens. and"):
+        LogitsProcessor(texts)(ids[0], torch.zeros(width))

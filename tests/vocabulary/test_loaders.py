@@ -283,7 +283,7 @@ def test_tekken(tmp_path, listed):
 
 def test_bad_tekken(tmp_path):
     (tmp_path / "tekken.json").write_text("{}")
-    with pytest.raises(VocabularyError, match="cannot be read as tekken"):
+    with pytest.raises(VocabularyError, match=r"tekken.json: it lacks 'config' or 'vocab'"):
         Vocabulary.from_tekken(tmp_path)
 
 

@@ -114,7 +114,7 @@ def test_slow_tiktoken():
 def test_slow_of_an_unknown_kind():
     with pytest.raises(VocabularyError, match="load the fast one"):
         Vocabulary.from_transformers(slow(get_vocab=lambda: {"a": 0}))
-    with pytest.raises(VocabularyError, match="cannot be read as a transformers tokenizer"):
+    with pytest.raises(VocabularyError, match="expected a tokenizer of transformers"):
         Vocabulary.from_transformers(object())
 
 
