@@ -36,6 +36,7 @@ _MAX_EXAMINED = 256
 _MAX_ESTIMATED = 1024
 _MAX_TRIED = 1_000_000
 _CERTAIN = 1 << 62
+_MAX_OBJECTS = 200_000  # made for one budgeted mask
 _MAX_WORK = 20_000  # transitions tried for one budgeted mask, about half a second
 _KEY_CHOICES = 24
 
@@ -235,9 +236,12 @@ class Completer:
         states, inverse, counts = np.unique(after, return_inverse=True, return_counts=True)
         good = np.zeros(len(states), dtype=bool)
         examined, enough, tries = 0, self._work + _MAX_WORK, self._effort + _MAX_TRIED
+        room = self._machine.num_objects + _MAX_OBJECTS
         for i in np.argsort(-counts, kind="stable")[:_MAX_ESTIMATED].tolist():
             if examined >= _MAX_EXAMINED or self._work > enough:
                 break
+            if self._machine.num_objects > room or self._machine.is_crowded:
+                break  # the room that is left is for the text itself
             if states[i] == 0:
                 continue
             if self._lower_bound(int(states[i])) > budget - 1:

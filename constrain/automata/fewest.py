@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NEW_STATE = 1000
 """How many tokens a state of the lexer that was not known costs."""
+_FOUND = 50
+"""How many tokens a distinct state after one costs."""
 
 
 def fewest_tokens(
@@ -35,7 +37,7 @@ def fewest_tokens(
         least_bytes: of a state, never more than the bytes to the end.
         at_most: tokens to try (a million take about a second); if they do not suffice, or the tables are getting full,
             `known` comes back, and a number above `at_most`. A state of the lexer that was not known counts as a
-            thousand tokens.
+            thousand tokens, a state after a token as fifty.
     """
     longest = machine.lexicon.tokens.max_depth
     came: dict[int, tuple[int, int]] = {state: (-1, state)}
@@ -54,6 +56,7 @@ def fewest_tokens(
                 return tuple(known), tried
             after = machine.successors(here, token_ids)
             states, first = np.unique(after, return_index=True)
+            tried += _FOUND * len(states)
             for found, at in zip(states.tolist(), first.tolist(), strict=True):
                 if found == 0 or found in came:
                     continue
