@@ -70,12 +70,13 @@ class CompiledGrammar:
         instance("vocabulary", vocabulary, Vocabulary, "a constrain.Vocabulary")
         self._set(grammar=grammar, vocabulary=vocabulary, limits=checked(limits))
         warm()
-        ir.verify(grammar)
-        self._set(**_internals(Tables(grammar, vocabulary, self.limits), vocabulary))
-        # The first set of items must be closable, so that a language without a member is an error here.
-        start, _held = self.begin()
-        if not self.is_accepting(start) and not self.next_bytes(start):
-            raise EmptyLanguageError(grammar.name, "no sequence of the vocabulary's tokens spells a text of it")
+        with within(self.limits.max_compile_seconds):
+            ir.verify(grammar)
+            self._set(**_internals(Tables(grammar, vocabulary, self.limits), vocabulary))
+            # The first set of items must be closable, so that a language without a member is an error here.
+            start, _held = self.begin()
+            if not self.is_accepting(start) and not self.next_bytes(start):
+                raise EmptyLanguageError(grammar.name, "no sequence of the vocabulary's tokens spells a text of it")
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():

@@ -25,6 +25,14 @@ def data():
 
 
 @pytest.fixture(scope="session")
+def bytes_vocabulary():
+    """A vocabulary whose tokens are the 256 bytes, and an end."""
+    from constrain.vocabulary import Vocabulary
+
+    return Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
+
+
+@pytest.fixture(scope="session")
 def dev_schemas(data):
     """A function (count, seed) -> rows of MaskBench dev; count None: all of them."""
     return lambda count, seed=0: datasets.sample_dev(data, count, seed)

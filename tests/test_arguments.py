@@ -18,6 +18,7 @@ from constrain.errors import EmptyLanguageError, GrammarSyntaxError, LimitExceed
 from constrain.kernels import token_bitmask
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.raising import raises_exactly
 
 BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 GRAMMAR = constrain.regex("[a-c]+d?")
@@ -165,9 +166,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("kind", "message", "call"), ROWS, ids=range(len(ROWS)))
 def test_bad_arguments(kind, message, call):
-    with pytest.raises(kind, match=message) as caught:
-        call()
-    assert type(caught.value) is kind
+    raises_exactly(kind, message, call)
 
 
 @pytest.mark.parametrize("token_id", [True, np.True_, 97.0, None, "a", [97], np.float32(97), np.array([97]), 97.5])

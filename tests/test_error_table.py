@@ -23,6 +23,7 @@ from constrain.grammars.regex import regex
 from constrain.ir import Alt, Grammar, Lexeme, Literal, Ref, Repeat
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.raising import raises_exactly
 
 BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 ANY_ORDER = {"type": "object", "required": [f"p{i}" for i in range(20)]}
@@ -73,9 +74,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(("kind", "message", "call"), ERRORS, ids=range(len(ERRORS)))
 def test_errors(kind, message, call):
-    with pytest.raises(kind, match=message) as caught:
-        call()
-    assert type(caught.value) is kind
+    raises_exactly(kind, message, call)
 
 
 @pytest.mark.parametrize(("limit", "call"), LIMITS)

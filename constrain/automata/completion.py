@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from constrain.automata import lexicon as lex
-from constrain.automata.costs import FAR, Costs
+from constrain.automata.costs import Costs
 from constrain.automata.deadline import check
+from constrain.automata.demands import FAR
 from constrain.automata.fewest import fewest_tokens
 from constrain.automata.rests import Rests, one_of_each
 from constrain.errors import LimitExceededError, VocabularyError
@@ -93,19 +94,15 @@ class Completer:
             pairs += [(lexer, kernel)] if lexer else self._machine.first_pairs(kernel)
         return [lexer for lexer, _ in pairs], [kernel for _, kernel in pairs]
 
-    def _likeliest(self, state: int) -> tuple[bytes | None, bool]:
-        """Return the rest of the terminal that seems to lead to the end soonest, and whether there is no other way."""
-        lexers, kernels = self._pairs(state)
+    def _likeliest(self, lexers: list[int], kernels: list[int]) -> bytes | None:
+        """Return the rest of the terminal that seems to lead to the end soonest."""
         if not lexers:
-            return None, False
+            return None
         costs = self.costs.of_kernels(kernels) if len(kernels) > 1 else [0]
-        known = self._rests.costs
-        totals = [cost + (known.get(q) or self._rests.cost(q)) for q, cost in zip(lexers, costs, strict=True)]
-        best = totals.index(min(totals))
-        return self._rests.rest(lexers[best]), len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE
+        totals = [cost + self._rests.cost(lexer) for lexer, cost in zip(lexers, costs, strict=True)]
+        return self._rests.rest(lexers[totals.index(min(totals))])
 
-    def _single_bytes(self, state: int) -> list[bytes]:
-        lexers, _ = self._pairs(state)
+    def _single_bytes(self, lexers: list[int]) -> list[bytes]:
         return [bytes((byte,)) for byte in sorted({byte for lexer in lexers for byte in self._bytes_to_try(lexer)})]
 
     def _search(self, start: int) -> None:
@@ -131,9 +128,11 @@ class Completer:
                     self._links[before] = (chunk, state)
                     state = before
                 return
-            likeliest, alone = (None, False) if again else self._likeliest(state)
-            ways = self._single_bytes(state) if likeliest is None else [likeliest]
-            if likeliest is not None and not alone:
+            lexers, kernels = self._pairs(state)
+            likeliest = None if again else self._likeliest(lexers, kernels)
+            ways = self._single_bytes(lexers) if likeliest is None else [likeliest]
+            is_literal = len(lexers) == 1 and lex.LITERAL <= lexers[0] < lex.TRIE  # there is no other way
+            if likeliest is not None and not is_literal:
                 heapq.heappush(heap, (total, minus, state, True))
             for chunk in ways:
                 self._work += 1

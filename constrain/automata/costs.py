@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from constrain.automata.machine import Machine
     from constrain.automata.rests import Rests
 
-__all__ = ["FAR", "Costs"]
 _MOST_ROUNDS = 64
 _MANY = 16
 
@@ -112,19 +111,6 @@ class Costs:
                 return free + total
         return self._node_cost.get(node, FAR)
 
-    def _item_costs(self, nodes: list[int], registers: int) -> list[int]:
-        """Return `_item_cost` of many nodes."""
-        needs, plain = self._needs, self._node_cost
-        costs = []
-        for node in nodes:
-            needed = needs.get(node)
-            total = needed[1].unmet.get(registers) if needed else 0
-            if needed and total:
-                costs.append(needed[0] + total)
-            else:
-                costs.append(plain.get(node, FAR) if total == 0 else self._item_cost(node, registers))
-        return costs
-
     def _unmet(self, demanded: demands.Demands, registers: int) -> int:
         """Return the bytes of what is demanded and has not come."""
         tree, *counters = self._machine.content(registers).tolist() if registers else (0, 0, 0, 0)
@@ -180,7 +166,8 @@ class Costs:
         for one in np.unique(around[single]).tolist():
             here = np.flatnonzero(single & (around == one))
             back = self.of_kernel(one >> 32)
-            out[here] = [back + cost for cost in self._item_costs(items[here, 0].tolist(), one & 0xFFFFFFFF)]
+            registers = one & 0xFFFFFFFF
+            out[here] = [back + self._item_cost(node, registers) for node in items[here, 0].tolist()]
         for i in np.flatnonzero(~single).tolist():
             out[i] = self.of_kernel(kernels[i])
         costs: list[int] = out.tolist()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from constrain.kernels.token_bitmask import unpack_bitmask
+from constrain.automata.text_tokens import allowed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def fewest_tokens(
             if machine.is_crowded:  # the room that is left is for the text itself
                 return tuple(known), at_most + 1
             rows = machine.lexicon.num_states
-            token_ids = _allowed(machine, here)
+            token_ids = allowed_tokens(machine, here)
             tried += len(token_ids) + _NEW_STATE * (machine.lexicon.num_states - rows)
             if tried > at_most:
                 return tuple(known), tried
@@ -67,14 +67,6 @@ def fewest_tokens(
                     following.append(found)
         level = following
     return tuple(known), tried
-
-
-def _allowed(machine: Machine, state: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    row = np.zeros((1, machine.lexicon.words), dtype=np.int32)
-    machine.fill([state], row)
-    token_ids = np.flatnonzero(unpack_bitmask(row[0], machine.vocabulary.vocab_size))
-    offsets = machine.vocabulary.offsets
-    return token_ids[offsets[token_ids + 1] > offsets[token_ids]]  # no end tokens
 
 
 def _way(came: dict[int, tuple[int, int]], state: int) -> tuple[int, ...]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from constrain.automata.machine import Machine
 from constrain.errors import ConstrainError
 from constrain.vocabularies.units import is_spelled
+from constrain.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from constrain import ir
     from constrain.limits import Limits
-    from constrain.vocabulary import Vocabulary
 
 _TRIED = 8
 
@@ -24,9 +24,9 @@ def missing_character(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limit
     if vocabulary.spells_everything:
         return None
     try:
-        if not vocabulary.is_closed and _has_text(grammar, _bytes(type(vocabulary), vocabulary.spellable), limits):
+        if not vocabulary.is_closed and _has_text(grammar, _bytes(vocabulary.spellable), limits):
             return None
-        machine = Machine(grammar, _bytes(type(vocabulary), (1 << 256) - 1), limits)
+        machine = Machine(grammar, _bytes((1 << 256) - 1), limits)
         text = machine.completer.text(machine.start).decode("utf-8", errors="surrogateescape")
     except ConstrainError:
         return None
@@ -36,7 +36,7 @@ def missing_character(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limit
         more = vocabulary.spellable
         for byte in pieces[char]:
             more |= 1 << byte
-        if _has_text(grammar, _bytes(type(vocabulary), more), limits):
+        if _has_text(grammar, _bytes(more), limits):
             lacking = [char]
             break
     return _named(lacking[0], pieces[lacking[0]]) if lacking else None
@@ -54,7 +54,7 @@ def _has_text(grammar: ir.Grammar, vocabulary: Vocabulary, limits: Limits) -> bo
     return machine.is_accepting(machine.start) or bool(machine.next_bytes(machine.start).any())
 
 
-def _bytes(vocabulary: type[Vocabulary], mask: int) -> Vocabulary:
+def _bytes(mask: int) -> Vocabulary:
     """Return a vocabulary of the bytes of a 256-bit set, each token the id of its byte."""
     table = [bytes((byte,)) if mask >> byte & 1 else None for byte in range(256)]
-    return vocabulary.from_tokens([*table, None], eos_token_ids=[256])
+    return Vocabulary.from_tokens([*table, None], eos_token_ids=[256])

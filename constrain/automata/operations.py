@@ -132,18 +132,20 @@ def _highest(graph: RuleGraph, order: list[list[int]], slot: int) -> dict[int, f
         inside = set(component)
         here: float = max(most[node] for node in component)
         edges = [edge for node in component for edge in graph.edges[node]]
-        raised = {
-            id(edge): edge.label.value
-            for edge in edges
-            if isinstance(edge.label, ir.Op) and edge.label.code == ir.ADD and edge.label.slot == slot
-        }
-        if any(raised.get(id(edge), 0) and edge.target in inside for edge in edges):
+        if any(edge.target in inside and _added(edge, slot) for edge in edges):
             here = math.inf
         most.update(dict.fromkeys(component, here))
         for edge in edges:
             if edge.target not in inside:
-                most[edge.target] = max(most[edge.target], here + raised.get(id(edge), 0))
+                most[edge.target] = max(most[edge.target], here + _added(edge, slot))
     return most
+
+
+def _added(edge: Edge, slot: int) -> int:
+    """Return what an edge adds to a counter."""
+    operation = edge.label
+    adds = isinstance(operation, ir.Op) and operation.code == ir.ADD and operation.slot == slot
+    return cast("ir.Op", operation).value if adds else 0
 
 
 def _refitted(graph: RuleGraph, edge: Edge, marks: set[int], most: dict[int, int]) -> Edge | None:
@@ -187,8 +189,7 @@ def _ends_without(graph: RuleGraph, node: int, slot: int) -> bool:
         if here in graph.finals:
             return True
         for edge in graph.edges[here]:
-            raises = isinstance(edge.label, ir.Op) and edge.label.code == ir.ADD and edge.label.slot == slot
-            if not raises and edge.target not in seen:
+            if not _added(edge, slot) and edge.target not in seen:
                 seen.add(edge.target)
                 stack.append(edge.target)
     return False

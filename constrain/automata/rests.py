@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from constrain.automata import lexicon as lex
+from constrain.automata.demands import FAR
 
 if TYPE_CHECKING:
     from constrain.automata.machine import Machine
-
-from constrain.automata.demands import FAR
 
 _PREFERRED = b'aeiou0123456789bcdfghjklmnpqrstvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]}),.:;[{( -_'
 _RANK = np.full(256, 255, dtype=np.int64)
@@ -21,23 +20,19 @@ _CHUNK = 256
 
 
 class Rests:
-    """What is left of the terminals of one machine; remembered.
-
-    Attributes:
-        costs: what `cost` has found.
-    """
+    """What is left of the terminals of one machine; remembered."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._lexicon = machine.lexicon
-        self.costs: dict[int, int] = {}
+        self._costs: dict[int, int] = {}
         self._rests: dict[int, bytes | None] = {}
 
     def cost(self, lexer: int) -> int:
         """Return the least number of bytes, at least one, from a lexer state to the end of its terminal."""
-        found = self.costs.get(lexer)
+        found = self._costs.get(lexer)
         if found is None:
-            found = self.costs[lexer] = self._measure(lexer)
+            found = self._costs[lexer] = self._measure(lexer)
         return found
 
     def _measure(self, lexer: int) -> int:

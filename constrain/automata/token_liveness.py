@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from constrain.automata.deadline import check
+from constrain.automata.text_tokens import allowed_tokens, text_tokens
 from constrain.errors import LimitExceededError
-from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from constrain.automata.machine import Machine
-
-    Ids = npt.NDArray[np.int64]
 
 _TOKENS_A_STEP = 32
 _MAX_EDGES = 2_000_000
@@ -123,16 +121,10 @@ class TokenLiveness:
 
     def _reading(self, state: int, start: int) -> _Reading:
         vocabulary = self._machine.vocabulary
-        token_ids = self._allowed(state)
+        token_ids = allowed_tokens(self._machine, state)
         after = self._machine.successors(state, token_ids)
         pairs = zip(token_ids.tolist(), after.tolist(), strict=True)
         return _Reading(start, {vocabulary.token_bytes(i) or b"": to for i, to in pairs if self.is_live(to)})
-
-    def _allowed(self, state: int) -> Ids:
-        """Return the tokens that bytes can finish the text after."""
-        row = np.zeros((1, self._machine.lexicon.words), dtype=np.int32)
-        self._machine.fill([state], row)
-        return text_tokens(self._machine, row[0])
 
     # Search
 
@@ -183,7 +175,7 @@ class TokenLiveness:
         found = self._after.get(state)
         if found is not None:
             return found, 1
-        token_ids = self._allowed(state)
+        token_ids = allowed_tokens(self._machine, state)
         states, first = np.unique(self._machine.successors(state, token_ids), return_index=True)
         found = self._after[state] = [after for after in states.tolist() if after]
         self._edges += len(found)
@@ -202,13 +194,6 @@ class TokenLiveness:
                     self._live[before] = True
                     self._links[before] = token_id, here
                     queue.append(before)
-
-
-def text_tokens(machine: Machine, row: npt.NDArray[np.int32]) -> Ids:
-    """Return the tokens of a mask without end tokens."""
-    token_ids = np.flatnonzero(unpack_bitmask(row, machine.vocabulary.vocab_size))
-    offsets = machine.vocabulary.offsets
-    return token_ids[offsets[token_ids + 1] > offsets[token_ids]]
 
 
 def _read_on(readings: list[_Reading], text: bytes) -> tuple[list[_Reading], int]:

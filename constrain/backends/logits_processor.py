@@ -89,27 +89,31 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
         ids = np.ascontiguousarray(input_ids.detach().to("cpu", torch.int64).numpy())
         share = self._share(len(ids))
         masked = [row for row in range(len(ids)) if self._items[row // share] is not None]
+        self._check_width(int(scores.shape[1]))
         states = self._states(ids, masked, share)
         bitmask = self._rows(len(ids), int(scores.shape[1]))
         for row in masked:
             item = self._items[row // share]
             assert item is not None
-            if item.vocabulary.vocab_size > scores.shape[1]:
-                raise VocabularyError(
-                    f"the constraint's vocab_size={item.vocabulary.vocab_size} exceeds the model's {scores.shape[1]} "
-                    "logits; compile it with the model's vocabulary"
-                )
-            padding = int(scores.shape[1]) - item.vocabulary.vocab_size
-            if padding > max(_MAX_PADDING, item.vocabulary.vocab_size // 8):
-                raise VocabularyError(
-                    f"the constraint's vocab_size={item.vocabulary.vocab_size} leaves {padding} of the model's "
-                    f"{scores.shape[1]} logits without a token; compile it with the model's vocabulary, or, if "
-                    f"these are padding, with vocabulary.with_size({scores.shape[1]})"
-                )
             item.fill_bitmask(states[row] or TERMINATED, bitmask, row)
         scores = scores.clone()
         apply_token_bitmask_inplace(scores, bitmask, masked)
         return scores
+
+    def _check_width(self, width: int) -> None:
+        """Raise where the logits cannot be those of the constraints' vocabularies."""
+        for size in {item.vocabulary.vocab_size for item in self._items if item is not None}:
+            if size > width:
+                raise VocabularyError(
+                    f"the constraint's vocab_size={size} exceeds the model's {width} logits; compile it with the "
+                    "model's vocabulary"
+                )
+            if width - size > max(_MAX_PADDING, size // 8):
+                raise VocabularyError(
+                    f"the constraint's vocab_size={size} leaves {width - size} of the model's {width} logits without "
+                    f"a token; compile it with the model's vocabulary, or, if these are padding, with "
+                    f"vocabulary.with_size({width})"
+                )
 
     def _share(self, rows: int) -> int:
         """Return how many rows belong to each prompt: beams and samples of a prompt are neighbours."""

@@ -68,8 +68,7 @@ class Answer:
         self._buffer = TextBuffer(job.options.stops)
         self._unscored: list[int] = []
         self._forced = 0
-        self._ending: list[int] = []  # what is still to be written once a limit was met
-        self._met_limit = False
+        self._ending: list[int] | None = None  # once a limit was met: what is still to be written
         self._mask_seconds = 0.0
         self._new_text, self._new_tokens = "", 0
         if job.budget == 0:
@@ -97,7 +96,7 @@ class Answer:
 
     def force(self) -> list[int]:
         """Append what the constraint leaves no choice about; return it."""
-        if self._met_limit and not self.finished:
+        if self._ending is not None and not self.finished:
             return self._append_run(self._ending)
         if self._compiled is None or not self.job.options.forced:
             return []
@@ -122,7 +121,7 @@ class Answer:
         try:
             run = forced_run(self._model, compiled, self._state, self.tokens, self.remaining)
         except LimitExceededError as error:
-            run = self._end_early(error)
+            run = self._ending = self._end_early(error)
         self._mask_seconds += time.perf_counter() - began
         return run
 
@@ -149,7 +148,6 @@ class Answer:
         plan = [token for token in self._compiled.completion(self._state) if token >= 0]
         if not plan:  # the text may end here, and no token says so
             raise error
-        self._met_limit = True
         return plan
 
     def _choose(self, logits: npt.NDArray[np.float32]) -> tuple[int, npt.NDArray[np.int64] | None]:
@@ -218,13 +216,10 @@ class Answer:
         self._new_text += self._buffer.feed(self._model.vocabulary.token_bytes(token) or b"")
         if self._buffer.stopped:
             self.finish("stop")
-        elif self._is_complete() or (self._met_limit and not self._end_ids and self._can_end()):
+        elif self._is_complete():
             self.finish("end")
         elif not self.remaining:
             self.finish("length")
-
-    def _can_end(self) -> bool:
-        return self._compiled is not None and self._compiled.is_accepting(self._state)
 
     def _is_complete(self) -> bool:
         """Whether the constraint leaves nothing to write, not even an end, for the vocabulary has no end token."""
@@ -233,12 +228,12 @@ class Answer:
             compiled is not None
             and not self._end_ids
             and compiled.is_accepting(state)
-            and not compiled.next_bytes(state)
+            and (self._ending is not None or not compiled.next_bytes(state))
         )
 
     def finish(self, reason: FinishReason) -> None:
         """End the answer."""
-        self.finish_reason = "limit" if self._met_limit and reason == "end" else reason
+        self.finish_reason = "limit" if self._ending is not None and reason == "end" else reason
         self._new_text += self._buffer.close()
         for token in self._unscored:
             self._logprobs.append(TokenLogprob(token, None, 0.0, None, forced=True))

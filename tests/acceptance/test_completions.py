@@ -10,23 +10,21 @@ import pytest
 from constrain.compiled import compile_grammar
 from constrain.errors import ConstrainError, LimitExceededError
 from constrain.grammars.json_schema import json_schema
-from constrain.vocabulary import Vocabulary
 
 SEED = int(os.environ.get("CONSTRAIN_SEED", "0"))
-BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 
 
-def judge(rows):
+def judge(rows, vocabulary):
     found, failures = 0, []
     for row in rows:
         for order in ("schema", "any"):
             try:
-                compiled = compile_grammar(json_schema(row["schema"], property_order=order), BYTES)
+                compiled = compile_grammar(json_schema(row["schema"], property_order=order), vocabulary)
             except ConstrainError:
                 continue  # counted by test_instances
             found += 1
             try:
-                completion = BYTES.decode(compiled.completion(compiled.start))
+                completion = vocabulary.decode(compiled.completion(compiled.start))
             except LimitExceededError as error:
                 failures.append(f"{row['id']}, {order}: {error}")
                 continue
@@ -36,10 +34,10 @@ def judge(rows):
     assert not failures
 
 
-def test_completions_slice(dev_schemas):
-    judge(dev_schemas(200, SEED))
+def test_completions_slice(dev_schemas, bytes_vocabulary):
+    judge(dev_schemas(200, SEED), bytes_vocabulary)
 
 
 @pytest.mark.acceptance
-def test_all_completions(dev_schemas):
-    judge(dev_schemas(None))
+def test_all_completions(dev_schemas, bytes_vocabulary):
+    judge(dev_schemas(None), bytes_vocabulary)

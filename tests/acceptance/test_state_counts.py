@@ -12,7 +12,6 @@ import pytest
 from constrain.compiled import compile_grammar
 from constrain.grammars.json_schema import json_schema
 from constrain.ir import Alt, Grammar, Literal, Ref, Repeat, Seq
-from constrain.vocabulary import Vocabulary
 
 A, B, OPEN, CLOSE, COMMA = (Literal(text) for text in (b"a", b"b", b"[", b"]", b","))
 NEST = {"$ref": "#/$defs/n", "$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}}
@@ -26,11 +25,6 @@ TREE = {
         }
     },
 }
-
-
-@pytest.fixture(scope="module")
-def bytes_vocabulary():
-    return Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 
 
 def states(compiled, *texts):

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from constrain.errors import LimitExceededError
 from constrain.vocabulary import Vocabulary
 
 
@@ -133,3 +134,17 @@ def check_matcher(compiled: object, viable: Callable[[bytes], bool], rng: random
         matcher.accept_token(token_id)
         text += vocabulary.token_bytes(token_id) or b""
         assert matcher.is_terminated() or viable(text)
+
+
+def check_many(kind: str, check: Callable[[int], None], count: int) -> None:
+    """Run a check for many seeds; grammars beyond a limit are counted, the others must all agree with their oracle."""
+    refused, failures = 0, []
+    for seed in range(10_000, 10_000 + count):
+        try:
+            check(seed)
+        except LimitExceededError:
+            refused += 1
+        except Exception as error:
+            failures.append(f"seed {seed}: {type(error).__name__}: {error}")
+    print(f"{kind}: {count} grammars, {refused} beyond a limit, {len(failures)} differ\n" + "\n".join(failures[:20]))
+    assert not failures
