@@ -160,7 +160,7 @@ class CompiledGrammar:
         Returns:
             int32[ceil(vocab_size / 32)]: bit `i % 32` of word `i // 32` is 1 when token i may come next; a copy.
         """
-        return self._row(state).copy()
+        return self._row(state if type(state) is int else whole("state", state)).copy()
 
     def fill_bitmask(self, state: int, bitmask: Any, row: int = 0) -> bool:
         """Write the mask of a state into a row of `bitmask`.
@@ -176,7 +176,7 @@ class CompiledGrammar:
         Cost: one row copy for a state met before (about 1 us), else a walk of the tokens that may cross a terminal.
         """
         array = writable(bitmask, self._words)
-        mask = self._row(state)
+        mask = self._row(state if type(state) is int else whole("state", state))
         copy_row(mask, array, row)
         return not self._forbids_nothing(mask)
 
@@ -214,12 +214,11 @@ class CompiledGrammar:
         Raises:
             ValueError: `token_id` is not in the vocabulary.
         """
-        if type(token_id) is not int:  # as keys, True and 1.0 are 1
-            token_id = whole("token_id", token_id)
-        try:
-            return self._transitions[state, token_id]
-        except (KeyError, TypeError):
-            state = whole("state", state)
+        if type(token_id) is not int or type(state) is not int:  # as keys, True and 1.0 are 1
+            state, token_id = whole("state", state), whole("token_id", token_id)
+        after = self._transitions.get((state, token_id))
+        if after is not None:
+            return after
         if not 0 <= token_id < self.vocabulary.vocab_size:
             raise ValueError(f"token_id={token_id}; expected 0 <= token_id < {self.vocabulary.vocab_size}")
         after = self._advance(state, token_id)
@@ -322,8 +321,9 @@ class CompiledGrammar:
         Args:
             budget: tokens left, this one and the end token counted.
         Returns:
-            int32[words]: a subset of `bitmask(state)`; not empty if `distance(state) <= budget`. Where a mask leads to
-            very many states, only the likeliest to be needed are examined (see docs/completion.md).
+            int32[words]: a subset of `bitmask(state)`; not empty if `distance(state) <= budget`, except where all that
+            is left is an end token, and the vocabulary has none. Where a mask leads to very many states, only the
+            likeliest to be needed are examined (see docs/completion.md).
         """
         budget = whole("budget", budget)
         machine, here = self._tables.locate(state)

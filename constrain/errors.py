@@ -133,14 +133,16 @@ class BudgetError(ConstrainError, ValueError):
     Attributes:
         needed: tokens that are known to suffice, the end token counted.
         max_tokens: what was asked for.
+        where: the prompt of a batch whose constraint it is, as `prompts[2]`; "" for a single one.
     """
 
-    def __init__(self, needed: int, max_tokens: int) -> None:
+    def __init__(self, needed: int, max_tokens: int, where: str = "") -> None:
         self.needed = needed
         self.max_tokens = max_tokens
+        self.where = where
         super().__init__(
-            f"max_tokens={max_tokens} is too small for this constraint: the shortest known answer needs "
-            f"{needed} tokens, the end token counted; raise max_tokens or loosen the constraint"
+            f"{where and f'{where}: '}max_tokens={max_tokens} is too small for this constraint: the shortest known "
+            f"answer needs {needed} tokens, the end token counted; raise max_tokens or loosen the constraint"
         )
 
 

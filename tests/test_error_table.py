@@ -54,6 +54,7 @@ ERRORS = [
 
 LIMITS = [
     ("max_states", lambda: compiled(json_schema({}), max_states=100).accepts(b"[" * 3_000)),
+    ("max_states", lambda: compiled(regex("a"), max_states=0)),
     ("max_memory", lambda: compiled(json_schema({}), max_memory=10_000).accepts(b"[" * 3_000)),
     ("max_compile_seconds", lambda: compiled(regex("a"), max_compile_seconds=0)),
     ("max_nesting", lambda: regex("(" * 20 + ")" * 20, limits=Limits(max_nesting=10))),

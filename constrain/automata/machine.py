@@ -86,6 +86,7 @@ class Machine(Contents):
         self._refresh()
         first = self._intern(at.TAG_KERNEL, self._rule_start(graphs.START), int(at.TOP), 0)
         self.start = self._intern(at.TAG_CONFIG, 0, first)
+        self._check_size()
 
     @property
     def _header(self) -> Array:
@@ -275,9 +276,13 @@ class Machine(Contents):
             self._grow_walk(workspace)
         else:
             raise LimitExceededError("max_readings", self.limits.max_readings, "in one state")
-        if self.memory > self.limits.max_memory:
-            raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
+        self._check_size()
         self._refresh()
+
+    def _check_size(self, more: int = 0) -> None:
+        for name, size in ("max_states", int(self._header[at.H_OBJECTS]) + more), ("max_memory", self.memory):
+            if size > (limit := getattr(self.limits, name)):
+                raise LimitExceededError(name, limit, "in the compiled grammar")
 
     def _grow_walk(self, workspace: Workspace) -> None:
         workspace.arena.reserve("walk", 2 * workspace.arena.capacity("walk"))
@@ -285,8 +290,7 @@ class Machine(Contents):
             raise LimitExceededError("max_memory", self.limits.max_memory, "in the readings along one token")
 
     def _grow_objects(self) -> None:
-        if self._header[at.H_OBJECTS] >= self.limits.max_states:
-            raise LimitExceededError("max_states", self.limits.max_states, "in the compiled grammar")
+        self._check_size(more=1)
         arena = self._arena
         width = int(at.OBJECT_WIDTH)
         arena.reserve("objects", arena.capacity("objects") + width, at_most=width * self.limits.max_states)

@@ -194,26 +194,30 @@ def prepare(model: Model, prompts: Sequence[Prompt | Request], keywords: Mapping
         raise TypeError(f"unknown keyword argument {min(unknown)!r}; see constrain.decoding.generate.Keywords")
     wanted = Wanted(**given)
     requests = [item if isinstance(item, Request) else Request(item, wanted, options, n) for item in prompts]
-    return [_job(model, index, request, request.options or options) for index, request in enumerate(requests)]
+    names = ["prompt"] if len(requests) == 1 else [f"prompts[{index}]" for index in range(len(requests))]
+    return [
+        _job(model, index, name, request, request.options or options)
+        for index, (name, request) in enumerate(zip(names, requests, strict=True))
+    ]
 
 
-def _job(model: Model, index: int, request: Request, options: Options) -> Job:
+def _job(model: Model, index: int, name: str, request: Request, options: Options) -> Job:
     n = whole("n", request.n, 1)
     constraint = resolve(request.wanted, model.vocabulary)
-    prompt = tuple(encode_prompt(model, request.prompt))
+    prompt = tuple(_encode(model, name, request.prompt))
     if not prompt:
         raise ValueError(
-            f"prompt={shown(request.prompt)} has no tokens, and the tokenizer adds no beginning-of-text token; "
+            f"{name}={shown(request.prompt)} has no tokens, and the tokenizer adds no beginning-of-text token; "
             "expected a text, chat messages, or token ids"
         )
-    budget = _budget(model, len(prompt), constraint, options.max_tokens)
+    budget = _budget(model, name, len(prompt), constraint, options.max_tokens)
     return Job(index, prompt, constraint, options, budget, n)
 
 
-def encode_prompt(model: Model, prompt: Prompt) -> Sequence[int]:
+def _encode(model: Model, name: str, prompt: Prompt) -> Sequence[int]:
     """Return the token ids of a prompt: text, chat messages or token ids."""
     if isinstance(prompt, str):
-        return model.encode(_utf8("prompt", prompt))
+        return model.encode(_utf8(name, prompt))
     parts: Any = prompt
     if isinstance(parts, (bytes, bytearray)):
         parts = None  # a sequence of whole numbers, but not of ids
@@ -221,12 +225,12 @@ def encode_prompt(model: Model, prompt: Prompt) -> Sequence[int]:
         parts = parts.tolist()  # an array or tensor of ids
     if isinstance(parts, Sequence) and all(is_whole(part) for part in parts):
         size = model.vocabulary.vocab_size
-        return [whole(f"prompt[{at}]", part, 0, size) for at, part in enumerate(parts)]
+        return [whole(f"{name}[{at}]", part, 0, size) for at, part in enumerate(parts)]
     if isinstance(parts, Sequence) and all(isinstance(part, Mapping) for part in parts):
         for at, message in enumerate(parts):
-            _check_message(f"prompt[{at}]", message)
+            _check_message(f"{name}[{at}]", message)
         return model.encode_chat(parts)
-    return refuse("prompt", prompt, "a text, a list of chat messages, or token ids")
+    return refuse(name, prompt, "a text, a list of chat messages, or token ids")
 
 
 def _check_message(name: str, message: Mapping[str, Any]) -> None:
@@ -255,14 +259,14 @@ def _check_model(model: object) -> None:
         refuse("model", model, "constrain.load(...) or constrain.from_transformers(...), or another Model")
 
 
-def _budget(model: Model, prompt_size: int, constraint: Constraint | None, max_tokens: int) -> int:
+def _budget(model: Model, name: str, prompt_size: int, constraint: Constraint | None, max_tokens: int) -> int:
     needed = 0 if constraint is None else constraint.compiled.distance(constraint.compiled.start)
     if needed > max_tokens:
-        raise BudgetError(needed, max_tokens)
+        raise BudgetError(needed, max_tokens, "" if name == "prompt" else name)
     room = max_tokens if model.context_size is None else model.context_size - prompt_size
     if room < max(needed, min(1, max_tokens)):
         raise ValueError(
-            f"the prompt has {prompt_size} tokens, the model's context is {model.context_size}, and the answer needs "
+            f"{name} has {prompt_size} tokens, the model's context is {model.context_size}, and the answer needs "
             f"{max(needed, 1)} or more; expected a shorter prompt"
         )
     return min(room, max_tokens)

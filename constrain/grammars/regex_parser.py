@@ -252,6 +252,10 @@ class _Parser:
         for prefix, (reason, remedy) in reasons.items():
             if opening.startswith(prefix) and not self.scan.ecma:
                 return UnsupportedFeatureError(prefix + "...)", f"position {start} of the pattern", reason, remedy)
+        if re.match(r"\(\?P?<", opening):
+            return self.scan.error("a group's name is letters, digits and '_', no digit first, then '>'", start)
+        if not self.scan.ecma and re.match(r"\(\?[aiLmsux-]", opening):
+            return self.scan.error("flags are letters of 'aiLmsux', then ')' or ':'", start)
         dialect = "ECMA-262" if self.scan.ecma else "Python"
         return self.scan.error(f"unknown group {opening!r} in {dialect} syntax", start)
 

@@ -91,6 +91,9 @@ def test_budget_error_before_the_model_runs(texts):
         with pytest.raises(BudgetError, match=f"max_tokens={max_tokens} .* needs 2 tokens") as error:
             generate(NoModel(WORDS), "a", constraint=texts, max_tokens=max_tokens)
         assert error.value.needed == 2
+    with pytest.raises(BudgetError, match=r"^prompts\[1\]: max_tokens=1 ") as error:
+        generate_batch(NoModel(WORDS), [Request("a"), Request("a", Wanted(constraint=texts))], max_tokens=1)
+    assert error.value.where == "prompts[1]"
 
 
 def test_free_generation_small_budgets(model):
