@@ -214,11 +214,21 @@ def number_spellings(value: int | float | Decimal) -> tuple[str, ...]:  # noqa: 
     elif abs(number.adjusted()) < _PLAIN_DIGITS:
         text = f"{number:f}"
         found.append(text.rstrip("0").removesuffix(".") if "." in text else text)
-    found.append(written)
+    found += exponent_spellings(written)
     printed = repr(float(number))
     if printed not in {"inf", "-inf"} and Decimal(printed) == number:
-        found.append(printed)
+        found += exponent_spellings(printed)
     return tuple(dict.fromkeys(found))
+
+
+def exponent_spellings(text: str) -> list[str]:
+    """Return a number as it is and, where it has an exponent, with `e` or `E`, its plus or none, no zeros in front."""
+    mantissa, e, exponent = text.partition("e")
+    if not e:
+        return [text]
+    power = int(exponent)
+    written = dict.fromkeys((exponent, str(power), f"{power:+}"))
+    return [f"{mantissa}{letter}{one}" for one in written for letter in "eE"]
 
 
 class _Brief(reprlib.Repr):

@@ -58,6 +58,7 @@ class _Parser:
         self.limits = limits
         self.flags = flags
         self.stack = [_Group("(", 0, flags)]
+        self.names: set[str] = set()
 
     def parse(self) -> Tree:
         scan = self.scan
@@ -213,6 +214,10 @@ class _Parser:
         named = _NAMED.match(text, start)
         if named is not None and (named.group(2) or not scan.ecma):  # Python is lent ECMA's spelling
             scan.position = named.end()
+            name = named.group(1) or named.group(2)
+            if name in self.names and not scan.ecma:
+                raise scan.error(f"group name {name!r} twice", start)
+            self.names.add(name)
             return "(", self.flags
         if not scan.ecma:
             if text.startswith("(?#", start):

@@ -3,6 +3,7 @@
 import json
 import pickle
 import time
+from decimal import Decimal
 
 import jsonschema
 import pytest
@@ -200,13 +201,19 @@ def test_extra_forbid():
     assert takes({"additionalProperties": True, "type": "object"}, '{"b":1}', extra="forbid") == [True]
 
 
+def test_exponents_of_constants():
+    for value in (1e25, Decimal("1e25"), Decimal("1e+25")):
+        assert takes({"const": value}, "1e25", "1E25", "1e+25", "1E+25", "1e24") == [True] * 4 + [False]
+    assert takes({"const": 1e-7}, "1e-07", "1E-07", "1e-7", "1e07", "1e7") == [True] * 3 + [False] * 2
+
+
 BAD_OPTIONS = [
-    ({"whitespace": "some"}, "unknown whitespace='some'"),
-    ({"whitespace": -1}, "bad indent"),
-    ({"property_order": "x"}, "unknown property_order"),
-    ({"string_spelling": "x"}, "unknown string_spelling"),
-    ({"formats": "x"}, "unknown formats"),
-    ({"extra": "x"}, "unknown extra"),
+    ({"whitespace": "some"}, "whitespace='some'; expected"),
+    ({"whitespace": -1}, "whitespace=-1; expected"),
+    ({"property_order": "x"}, "property_order='x'; expected"),
+    ({"string_spelling": "x"}, "string_spelling='x'; expected"),
+    ({"formats": "x"}, "formats='x'; expected"),
+    ({"extra": "x"}, "extra='x'; expected"),
     ({"max_digits": (0, 1, 1)}, "max_digits"),
     ({"max_whitespace": -1}, "max_whitespace"),
     ({"max_string": -1}, "max_string"),
@@ -303,6 +310,12 @@ MALFORMED = [
     ({"type": "strin"}, "#/type must be among"),
     ({"type": []}, "#/type must be a type"),
     ({"required": True}, "#/required must be an array of strings"),
+    ({"type": "string", "required": True}, "#/required must be an array of strings"),
+    ({"type": "string", "minItems": "x"}, "#/minItems must be a non-negative integer"),
+    ({"type": "array", "minLength": -1}, "#/minLength must be a non-negative integer"),
+    ({"type": "string", "minimum": "x"}, "#/minimum must be a number"),
+    ({"type": "integer", "pattern": "("}, "#/pattern: unclosed group"),
+    ({"prefixItems": [{"const": 1}], "items": [{"const": 2}]}, "#/items must be one schema, for the items after"),
     ({"properties": []}, "#/properties must be an object"),
     ({"anyOf": []}, "#/anyOf must be a non-empty array"),
     ({"enum": 1}, "#/enum must be an array"),

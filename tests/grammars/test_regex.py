@@ -188,6 +188,7 @@ BAD = [
     ("(?i-:a)", "python", GrammarSyntaxError, "flags are letters of"),
     ("(?P<1>a)", "python", GrammarSyntaxError, "a group's name is letters"),
     ("(?<a", "ecma", GrammarSyntaxError, "a group's name is letters"),
+    ("(?P<n>a)(?P<n>b)", "python", GrammarSyntaxError, "group name 'n' twice"),
     ("(?y)", "python", GrammarSyntaxError, "unknown group"),
     ("\ud800", "python", GrammarSyntaxError, "lone surrogate"),
     (r"a\Z", "ecma", GrammarSyntaxError, "the end of the text is $"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from constrain.grammars.json_schema.keywords import Document
 
 _NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 _STRING = ("minLength", "maxLength", "pattern")
 _ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems")
 _OBJECT = ("properties", "required", "additionalProperties")
@@ -90,6 +92,18 @@ class Assertions:
                 raise wrong(f"{pointer}/type", f"must be among {', '.join(vocabulary.TYPES)}", name)
         return [name for name in dict.fromkeys(names) if name != "integer" or "number" not in names]
 
+    def check(self, keyword: str, value: object, where: str) -> None:
+        """Raise GrammarSyntaxError for a malformed value, also of a keyword that speaks of another type."""
+        if keyword in _COUNTS and _natural(value) is None:
+            raise wrong(where, "must be a non-negative integer", value)
+        if keyword in _NUMBER and not (keyword.startswith("exclusive") and isinstance(value, bool)):
+            self._number_at(value, where)
+        if keyword == "required" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
+            raise wrong(where, "must be an array of strings", value)
+        if keyword == "pattern":
+            with suppress(UnsupportedFeatureError, LimitExceededError):  # raised where it says something
+                self._check_pattern(value, where)
+
     # One method per type
 
     def _number(self, schema: dict[str, Any], pointer: str, *, integer: bool) -> Shape | None:
@@ -119,14 +133,17 @@ class Assertions:
         limit = self._bound(schema[name], f"{pointer}/{name}")
         return Bounds(low=limit, low_open=True) if name == "minimum" else Bounds(high=limit, high_open=True)
 
-    def _bound(self, value: object, where: str) -> Decimal:
+    def _number_at(self, value: object, where: str) -> Decimal:
         if not is_number(value):
             raise wrong(where, "must be a number", value)
         assert isinstance(value, (int, float, Decimal))
         try:
-            number = exact(value)
+            return exact(value)
         except ValueError:
             raise wrong(where, "must be a finite number", value) from None
+
+    def _bound(self, value: object, where: str) -> Decimal:
+        number = self._number_at(value, where)
         if number.is_zero():
             return Decimal(0)
         if max(abs(number.adjusted()), len(number.as_tuple().digits)) > _LARGEST_EXPONENT:
@@ -143,8 +160,7 @@ class Assertions:
         if keyword not in schema:
             return None
         value = _natural(schema[keyword])
-        if value is None:
-            raise wrong(f"{pointer}/{keyword}", "must be a non-negative integer", schema[keyword])
+        assert value is not None  # `check` has seen it
         if value > self.limits.max_repeat:
             if keyword.startswith("min"):
                 raise LimitExceededError("max_repeat", self.limits.max_repeat, f"by {keyword} at {pointer}")
@@ -194,8 +210,6 @@ class Assertions:
             return FREE["object"]
         expression_of = self.document.expression_of
         required = schema.get("required", [])
-        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-            raise wrong(f"{pointer}/required", "must be an array of strings", required)
         extra = expression_of(schema.get("additionalProperties", self.document.options.extra == "schema"))
         names = dict.fromkeys(required)
         declared = schema.get("properties", {})

@@ -102,6 +102,8 @@ class Document:
                 raise wrong(f"{pointer}/{keyword}", "must be a string", value)
             if keyword in vocabulary.CONTAINERS and not isinstance(value, dict):
                 raise wrong(f"{pointer}/{keyword}", "must be an object", value)
+            if keyword == "items" and isinstance(value, list) and "prefixItems" in schema:
+                raise wrong(f"{pointer}/items", "must be one schema, for the items after prefixItems", value)
             if keyword in vocabulary.ENFORCED:
                 self._subschemas(keyword, value, pointer, base, depth)
             elif keyword in vocabulary.REFUSED or keyword == "format":
@@ -112,6 +114,7 @@ class Document:
 
     def _subschemas(self, keyword: str, value: Any, pointer: str, base: str, depth: int) -> None:
         if keyword != "$ref":
+            self._assertions.check(keyword, value, f"{pointer}/{keyword}")
             self._note(pointer, keyword, "exact")
         if keyword == "properties":
             if not isinstance(value, dict):

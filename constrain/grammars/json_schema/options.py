@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from constrain.arguments import is_whole
+from constrain.arguments import is_whole, refuse, shown, whole
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
 from constrain.limits import DEFAULT_LIMITS, Limits, checked
 
@@ -34,9 +34,9 @@ class Options:
         if isinstance(self.whitespace, str):
             _one_of("whitespace", self.whitespace, ("flexible", "compact"))
         elif not _is_count(self.whitespace) or self.whitespace > 64:
-            raise ValueError(f"bad indent, whitespace={self.whitespace!r}; expected 'flexible', 'compact', or 0 to 64")
-        if not _is_count(self.max_whitespace):
-            raise ValueError(f"max_whitespace={self.max_whitespace!r}; expected 0 or more")
+            kind = ValueError if is_whole(self.whitespace) else TypeError
+            raise kind(f"whitespace={self.whitespace!r}; expected 'flexible', 'compact', or 0 to 64")
+        object.__setattr__(self, "max_whitespace", whole("max_whitespace", self.max_whitespace, 0))
         digits: object = self.max_digits
         if (
             not isinstance(digits, (tuple, list))
@@ -44,14 +44,15 @@ class Options:
             or not all(_is_count(count) and count <= _MAX_DIGITS for count in digits)
             or digits[0] < 1
         ):
-            raise ValueError(
+            kind = ValueError if isinstance(digits, (tuple, list)) and all(map(is_whole, digits)) else TypeError
+            raise kind(
                 f"max_digits={digits!r}; expected three numbers: digits of the integer (at least 1), of the fraction,"
                 f" of the exponent, none above {_MAX_DIGITS}"
             )
         # Terminals are cached by it.
         object.__setattr__(self, "max_digits", tuple(self.max_digits))
-        if self.max_string is not None and not _is_count(self.max_string):
-            raise ValueError(f"max_string={self.max_string!r}; expected None, 0 or more")
+        if self.max_string is not None:
+            object.__setattr__(self, "max_string", whole("max_string", self.max_string, 0))
         checked(self.limits)
 
     @property
@@ -65,5 +66,8 @@ def _is_count(value: Any) -> bool:
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    expected = " or ".join(map(repr, allowed))
+    if not isinstance(value, str):
+        refuse(name, value, expected)
     if value not in allowed:
-        raise ValueError(f"unknown {name}={value!r}; expected one of {allowed}")
+        raise ValueError(f"{name}={shown(value)}; expected {expected}")
