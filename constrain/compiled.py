@@ -134,6 +134,8 @@ class CompiledGrammar:
 
     def _row(self, state: int) -> Array:
         """Return the cached mask of a state, end tokens included."""
+        if type(state) is not int:  # as a key, True is 1
+            state = whole("state", state)
         row = self._rows.get(state)
         return self._new_rows((state,))[0] if row is None else row
 
@@ -160,7 +162,7 @@ class CompiledGrammar:
         Returns:
             int32[ceil(vocab_size / 32)]: bit `i % 32` of word `i // 32` is 1 when token i may come next; a copy.
         """
-        return self._row(state if type(state) is int else whole("state", state)).copy()
+        return self._row(state).copy()
 
     def fill_bitmask(self, state: int, bitmask: Any, row: int = 0) -> bool:
         """Write the mask of a state into a row of `bitmask`.
@@ -176,7 +178,7 @@ class CompiledGrammar:
         Cost: one row copy for a state met before (about 1 us), else a walk of the tokens that may cross a terminal.
         """
         array = writable(bitmask, self._words)
-        mask = self._row(state if type(state) is int else whole("state", state))
+        mask = self._row(state)
         copy_row(mask, array, row)
         return not self._forbids_nothing(mask)
 
@@ -334,7 +336,7 @@ class CompiledGrammar:
             plan = self.completion(state)
             if len(plan) <= budget and plan[0] >= 0 and plan[0] not in self._eos:
                 set_bit(row, plan[0])
-            machine.completer.allow(here, budget, self._row(state) & ~self._eos_row, row)
+            machine.completer.allow(here, budget, self._row(state), row)
         return row
 
     def matcher(self) -> Matcher:

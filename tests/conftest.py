@@ -27,9 +27,9 @@ def data():
 @pytest.fixture(scope="session")
 def bytes_vocabulary():
     """A vocabulary whose tokens are the 256 bytes, and an end."""
-    from constrain.vocabulary import Vocabulary
+    from tests.byte_tokens import BYTES
 
-    return Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
+    return BYTES
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,9 @@ from constrain.errors import EmptyLanguageError, GrammarSyntaxError, LimitExceed
 from constrain.kernels import token_bitmask
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.byte_tokens import BYTES
 from tests.raising import raises_exactly
 
-BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 GRAMMAR = constrain.regex("[a-c]+d?")
 COMPILED = constrain.compile(GRAMMAR, BYTES)
 MODEL = TableModel(BYTES, seed=1)

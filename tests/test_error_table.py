@@ -23,9 +23,9 @@ from constrain.grammars.regex import regex
 from constrain.ir import Alt, Grammar, Lexeme, Literal, Ref, Repeat
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.byte_tokens import BYTES
 from tests.raising import raises_exactly
 
-BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 ANY_ORDER = {"type": "object", "required": [f"p{i}" for i in range(20)]}
 
 

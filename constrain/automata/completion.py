@@ -21,8 +21,8 @@ from constrain.automata.deadline import check
 from constrain.automata.demands import FAR
 from constrain.automata.fewest import fewest_tokens
 from constrain.automata.rests import Rests, one_of_each
+from constrain.automata.text_tokens import text_tokens
 from constrain.errors import LimitExceededError, VocabularyError
-from constrain.kernels.token_bitmask import unpack_bitmask
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -225,7 +225,7 @@ class Completer:
         Successors are examined state by state, the commonest first: at most _MAX_ESTIMATED are estimated, and
         _MAX_EXAMINED of those completed, while it takes less than _MAX_WORK transitions.
         """
-        token_ids = np.flatnonzero(unpack_bitmask(mask, self._machine.vocabulary.vocab_size))
+        token_ids = text_tokens(self._machine, mask)
         if len(token_ids) > _MAX_ESTIMATED and self._reads_a_key(state):
             # Every text of a key is a state of its own: look at the shortest tokens only.
             offsets = self._machine.vocabulary.offsets
@@ -256,11 +256,7 @@ class Completer:
         row |= np.packbits(words, bitorder="little").view(np.int32)
 
     def _reads_a_key(self, state: int) -> bool:
-        for lexer, kernel in self._machine.content(state).reshape(-1, 2).tolist():
-            lexers = [lexer] if lexer else [first for first, _ in self._machine.first_pairs(kernel)]
-            if any(lex.KEY <= one < lex.COUNT for one in lexers):
-                return True
-        return False
+        return any(lex.KEY <= lexer < lex.COUNT for lexer in self._pairs(state)[0])
 
     def _lower_bound(self, state: int) -> int:
         longest = self._lexicon.tokens.max_depth

@@ -172,10 +172,9 @@ class Machine(Contents):
             return at.EDGE_CALL, self._rule(edge.label), 0
         label = edge.label
         if edge.kind == graphs.TERMINAL:
-            is_key = isinstance(label, ir.Key)
             assert isinstance(label, ir.Node)
             state, _ = self.lexicon.terminal(label.pattern if isinstance(label, ir.Key) else label)
-            return at.EDGE_TERMINAL, self._counted(state), int(is_key)
+            return at.EDGE_TERMINAL, self._counted(state), int(isinstance(label, ir.Key))
         assert isinstance(label, ir.Op)
         value = label.value
         if label.code == ir.INSERT:
@@ -280,9 +279,10 @@ class Machine(Contents):
         self._refresh()
 
     def _check_size(self, more: int = 0) -> None:
-        for name, size in ("max_states", int(self._header[at.H_OBJECTS]) + more), ("max_memory", self.memory):
-            if size > (limit := getattr(self.limits, name)):
-                raise LimitExceededError(name, limit, "in the compiled grammar")
+        if self._header[at.H_OBJECTS] + more > self.limits.max_states:
+            raise LimitExceededError("max_states", self.limits.max_states, "in the compiled grammar")
+        if self.memory > self.limits.max_memory:
+            raise LimitExceededError("max_memory", self.limits.max_memory, "in the compiled grammar")
 
     def _grow_walk(self, workspace: Workspace) -> None:
         workspace.arena.reserve("walk", 2 * workspace.arena.capacity("walk"))
@@ -291,8 +291,7 @@ class Machine(Contents):
 
     def _grow_objects(self) -> None:
         self._check_size(more=1)
-        arena = self._arena
-        width = int(at.OBJECT_WIDTH)
+        arena, width = self._arena, int(at.OBJECT_WIDTH)
         arena.reserve("objects", arena.capacity("objects") + width, at_most=width * self.limits.max_states)
         arena.reserve("hash", 2 * arena.capacity("hash"))
         self.rebuild_hash()
@@ -326,8 +325,7 @@ class Machine(Contents):
                 else:
                     lexicon.reserve("exits", 2 * lexicon.arena.capacity("exits"))
             count = int(header[at.H_EXIT_COUNT])
-            lexicon.states[state, 2] = lexicon.num_exits
-            lexicon.states[state, 3] = count - lexicon.num_exits
+            lexicon.states[state, 2:4] = lexicon.num_exits, count - lexicon.num_exits
             lexicon.num_exits = count
             lexicon.states[state, 1] = index
 

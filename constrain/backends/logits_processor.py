@@ -89,9 +89,10 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc,name-d
         ids = np.ascontiguousarray(input_ids.detach().to("cpu", torch.int64).numpy())
         share = self._share(len(ids))
         masked = [row for row in range(len(ids)) if self._items[row // share] is not None]
-        self._check_width(int(scores.shape[1]))
+        width = int(scores.shape[1])
+        self._check_width(width)
         states = self._states(ids, masked, share)
-        bitmask = self._rows(len(ids), int(scores.shape[1]))
+        bitmask = self._rows(len(ids), width)
         for row in masked:
             item = self._items[row // share]
             assert item is not None

@@ -194,10 +194,10 @@ def prepare(model: Model, prompts: Sequence[Prompt | Request], keywords: Mapping
         raise TypeError(f"unknown keyword argument {min(unknown)!r}; see constrain.decoding.generate.Keywords")
     wanted = Wanted(**given)
     requests = [item if isinstance(item, Request) else Request(item, wanted, options, n) for item in prompts]
-    names = ["prompt"] if len(requests) == 1 else [f"prompts[{index}]" for index in range(len(requests))]
+    alone = len(requests) == 1
     return [
-        _job(model, index, name, request, request.options or options)
-        for index, (name, request) in enumerate(zip(names, requests, strict=True))
+        _job(model, index, "prompt" if alone else f"prompts[{index}]", request, request.options or options)
+        for index, request in enumerate(requests)
     ]
 
 

@@ -215,7 +215,7 @@ class _Parser:
         if named is not None and (named.group(2) or not scan.ecma):  # Python is lent ECMA's spelling
             scan.position = named.end()
             name = named.group(1) or named.group(2)
-            if name in self.names and not scan.ecma:
+            if name in self.names and not scan.ecma:  # ECMA-262 allows it in different alternatives
                 raise scan.error(f"group name {name!r} twice", start)
             self.names.add(name)
             return "(", self.flags

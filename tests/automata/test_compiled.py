@@ -14,8 +14,8 @@ from constrain import ir
 from constrain.errors import LimitExceededError
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.byte_tokens import BYTES
 
-BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 UNIQUE_KEYS = {"type": "object", "additionalProperties": {"const": 1}}
 
 

@@ -16,8 +16,8 @@ from constrain.grammars.regex import regex
 from constrain.ir import And, Grammar, Lexeme
 from constrain.limits import Limits
 from constrain.vocabulary import Vocabulary
+from tests.byte_tokens import BYTES
 
-BYTES = Vocabulary.from_tokens([*(bytes((byte,)) for byte in range(256)), None], eos_token_ids=[256])
 A_ONLY = Vocabulary.from_tokens([b"a", None], eos_token_ids=[1])
 WIDE = {"type": "object", "properties": {f"p{i}": {"type": "null"} for i in range(500)}}
 LONG = {

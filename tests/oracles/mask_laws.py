@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from constrain.compiled import CompiledGrammar
 from constrain.errors import LimitExceededError
 from constrain.vocabulary import Vocabulary
 
@@ -101,10 +102,11 @@ def check_masks(
             tally.ones += expected
 
 
-def check_matcher(compiled: object, viable: Callable[[bytes], bool], rng: random.Random, steps: int = 12) -> None:
+def check_matcher(
+    compiled: CompiledGrammar, viable: Callable[[bytes], bool], rng: random.Random, steps: int = 12
+) -> None:
     """Assert that a matcher agrees with its masks along a random walk, and that a refusal changes nothing."""
-    matcher = compiled.matcher()  # type: ignore[attr-defined]
-    vocabulary: Vocabulary = compiled.vocabulary  # type: ignore[attr-defined]
+    matcher, vocabulary = compiled.matcher(), compiled.vocabulary
     words = (vocabulary.vocab_size + 31) // 32
     text = b""
     for _ in range(steps):

@@ -35,7 +35,7 @@ class Options:
             _one_of("whitespace", self.whitespace, ("flexible", "compact"))
         elif not _is_count(self.whitespace) or self.whitespace > 64:
             kind = ValueError if is_whole(self.whitespace) else TypeError
-            raise kind(f"whitespace={self.whitespace!r}; expected 'flexible', 'compact', or 0 to 64")
+            raise kind(f"whitespace={shown(self.whitespace)}; expected 'flexible', 'compact', or 0 to 64")
         object.__setattr__(self, "max_whitespace", whole("max_whitespace", self.max_whitespace, 0))
         digits: object = self.max_digits
         if (
@@ -46,8 +46,8 @@ class Options:
         ):
             kind = ValueError if isinstance(digits, (tuple, list)) and all(map(is_whole, digits)) else TypeError
             raise kind(
-                f"max_digits={digits!r}; expected three numbers: digits of the integer (at least 1), of the fraction,"
-                f" of the exponent, none above {_MAX_DIGITS}"
+                f"max_digits={shown(digits)}; expected three numbers: digits of the integer (at least 1), of the"
+                f" fraction, of the exponent, none above {_MAX_DIGITS}"
             )
         # Terminals are cached by it.
         object.__setattr__(self, "max_digits", tuple(self.max_digits))
