@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 MAX_CODEPOINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -165,8 +166,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def walk(root: Node) -> Iterator[Node]:
-    """Yield every distinct node below `root`, children before parents, without recursion."""
+def walk(root: Node, *, into_terminals: bool = True) -> Iterator[Node]:
+    """Yield every distinct node below `root`, children before parents, without recursion.
+
+    Args:
+        root: the whole.
+        into_terminals: whether to go below `Lexeme` and `Key`.
+    """
     done: set[int] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
@@ -178,13 +184,14 @@ def walk(root: Node) -> Iterator[Node]:
             yield node
             continue
         stack.append((node, True))
-        stack.extend((child, False) for child in children(node) if id(child) not in done)
+        if into_terminals or not isinstance(node, (Lexeme, Key)):
+            stack.extend((child, False) for child in children(node) if id(child) not in done)
 
 
-def regular_ids(root: Node) -> set[int]:
+def regular_ids(root: Node, *, into_terminals: bool = True) -> set[int]:
     """Return `id()` of every node below `root` that is regular (holds no Ref, Lexeme, Key or Op)."""
     found: set[int] = set()
-    for node in walk(root):
+    for node in walk(root, into_terminals=into_terminals):
         if not isinstance(node, (Ref, Lexeme, Key, Op)) and all(id(c) in found for c in children(node)):
             found.add(id(node))
     return found
@@ -267,14 +274,25 @@ def verify(grammar: Grammar) -> None:
 
 def verify_node(root: Node, rule: Hashable, grammar: Grammar | None = None) -> None:
     """Raise ValueError if a rule's node breaks a rule of this module."""
-    regular = regular_ids(root)
-    for node in walk(root):
-        problem = _problem(node, regular)
+    regular = regular_ids(root, into_terminals=False)
+    for node in walk(root, into_terminals=False):
+        problem = _terminal_problem(node) if isinstance(node, (Lexeme, Key)) else _problem(node, regular)
         if problem is None and isinstance(node, Ref) and grammar is not None:
             known = node.name in grammar.rules or grammar.expand is not None
             problem = None if known else f"unknown rule {node.name!r}"
         if problem is not None:
             raise ValueError(f"ir: rule {rule!r}: {type(node).__name__}: {problem}")
+
+
+@lru_cache(maxsize=4096)
+def _terminal_problem(root: Lexeme | Key) -> str | None:
+    """Return what is wrong with a terminal or a node below it; terminals are shared, large ones in many grammars."""
+    regular = regular_ids(root)
+    for node in walk(root):
+        problem = _problem(node, regular)
+        if problem is not None:
+            return problem if node is root else f"{type(node).__name__}: {problem}"
+    return None
 
 
 def _problem(node: object, regular: set[int]) -> str | None:

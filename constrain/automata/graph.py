@@ -43,7 +43,7 @@ class GraphBuilder:
         graph = RuleGraph()
         first, last = graph.node(), graph.node()
         graph.finals.add(last)
-        regular = ir.regular_ids(root)
+        regular = ir.regular_ids(root, into_terminals=False)
         work: list[tuple[ir.Node, int, int]] = [(root, first, last)]
         while work:
             check()

@@ -15,6 +15,7 @@ Source: Brzozowski 1964 (derivatives); Owens, Reppy, Turon 2009 (similarity, cla
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
 from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, product
@@ -29,6 +30,7 @@ EPSILON = 1
 ALL_BYTES = (1 << 256) - 1
 _LEAF = 0
 _MANY_PARTS = 48
+_LARGE = 8  # a count that is worth leaving out when emptiness is asked
 _WHOLES = (CONCAT, ALTERNATE, INTERSECT)
 
 
@@ -49,9 +51,12 @@ class RegexTable:
         self.unsure: list[bool] = [False, False]
         # Does a bound of the expression stand for an unwritten count?
         self.symbolic: list[bool] = [False, False]
+        # The largest bound of the repeats that it is made of (not of what they repeat).
+        self.largest: list[int] = [0, 0]
         self._ids: dict[tuple[int, ...], int] = {}
         self._rows: dict[int, Row] = {NOTHING: (), EPSILON: ()}
         self._least: dict[int, int] = {NOTHING: 1 << 40, EPSILON: 0}
+        self._loose: dict[int, int] = {}
         self.live: dict[int, bool] = {NOTHING: False, EPSILON: True}
         # Of intersections with symbols (see `shapes`): None where the counts have to be written out.
         self.margins: dict[int, int | None] = {}
@@ -70,10 +75,13 @@ class RegexTable:
             self.args.append(args)
             self.nullable.append(nullable)
             self.unsure.append(unsure)
+            parts = args if kind in _WHOLES else ()
             if kind == REPEAT:
                 self.symbolic.append(is_symbol(args[1]) or is_symbol(args[2]))
+                self.largest.append(max(args[1:]))
             else:
-                self.symbolic.append(kind in _WHOLES and any(self.symbolic[part] for part in args))
+                self.symbolic.append(any(self.symbolic[part] for part in parts))
+                self.largest.append(max((self.largest[part] for part in parts), default=0))
         return found
 
     # Constructors
@@ -371,11 +379,19 @@ class RegexTable:
         return live[root]
 
     def _search(self, root: int) -> None:
+        """Look for a text of an intersection or complement, nearest to an end first as far as a lower bound tells.
+
+        What matches nothing even without counts is not looked into, so that counts do not multiply dead ends.
+        """
+        loose = self._uncounted(root)
+        if loose != root and not self.is_live(loose):
+            self.live[root] = False
+            return
         parents = {root: root}
-        stack = [root]
-        while stack:
+        heap = [(0, root)]
+        while heap:
             check()
-            state = stack.pop()
+            _, state = heappop(heap)
             if self.nullable[state] or self.live.get(state) or not self.unsure[state]:
                 self._mark_live(state, parents)
                 return
@@ -385,10 +401,44 @@ class RegexTable:
                 )
             for _, target in self.row(state):
                 if target not in parents and self.live.get(target, True):
+                    if loose != root and self.unsure[target] and not self.is_live(self._uncounted(target)):
+                        self.live[target] = False
+                        continue
                     parents[target] = state
-                    stack.append(target)
+                    heappush(heap, (self.least_length(target), target))
         for state in parents:
             self.live[state] = False
+
+    def _uncounted(self, root: int) -> int:
+        """Return an expression that matches at least what `root` does, without large counts outside complements."""
+        if self.symbolic[root]:
+            return root
+        known = self._loose
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            if top in known:
+                stack.pop()
+                continue
+            kind, args = self.kinds[top], self.args[top]
+            parts = args[:1] if kind == REPEAT else args if kind in _WHOLES else ()
+            missing = [part for part in parts if part not in known]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            made = [known[part] for part in parts]
+            if kind == REPEAT:
+                low, high = args[1:]
+                few = high < _LARGE or high == UNBOUNDED
+                known[top] = self.repeat(made[0], low, high) if few else self.repeat(made[0], min(low, 1), UNBOUNDED)
+            elif kind == CONCAT:
+                known[top] = self.concat(made[0], made[1])
+            elif kind == ALTERNATE:
+                known[top] = self.alternate(made)
+            else:
+                known[top] = self.intersect(made) if kind == INTERSECT else top
+        return known[root]
 
     def _mark_live(self, state: int, parents: dict[int, int]) -> None:
         while True:

@@ -69,27 +69,37 @@ def _large(table: RegexTable, expression: int, far: int) -> bool:
 
 def _is_counting(table: RegexTable, expression: int, far: int, depth: int) -> bool:
     """Return whether a large repeat stands at the very front."""
+    if table.largest[expression] < far:
+        return False
     kind, args = table.kinds[expression], table.args[expression]
     if kind in (ALTERNATE, INTERSECT) and depth:
         return any(_is_counting(table, part, far, depth - 1) for part in args)
     return _is_counting(table, args[0], far, depth - 1) if kind == CONCAT and depth else _large(table, expression, far)
 
 
-def _replaced(table: RegexTable, expression: int, far: int, depth: int) -> int:
+def _replaced(
+    table: RegexTable, expression: int, far: int, depth: int, known: dict[tuple[int, int], int] | None = None
+) -> int:
     """Return the expression with symbols for the large bounds of the repeats that come first on some way in."""
     kind, args = table.kinds[expression], table.args[expression]
     if _large(table, expression, far):
         low, high = (SYMBOL + bound if bound >= far else bound for bound in args[1:])
         return table.repeat(args[0], low, high)
-    if not depth or kind not in (CONCAT, ALTERNATE, INTERSECT):
+    if not depth or kind not in (CONCAT, ALTERNATE, INTERSECT) or table.largest[expression] < far:
         return expression
+    known = {} if known is None else known  # parts are shared: ways to them are many more than they are
+    found = known.get((expression, depth))
+    if found is not None:
+        return found
     if kind == CONCAT:
-        head = _replaced(table, args[0], far, depth - 1)
-        if head != args[0]:
-            return table.concat(head, args[1])
-        return table.concat(head, _replaced(table, args[1], far, depth - 1))
-    parts = [_replaced(table, part, far, depth - 1) for part in args]
-    return table.alternate(parts) if kind == ALTERNATE else table.intersect(parts)
+        head = _replaced(table, args[0], far, depth - 1, known)
+        tail = args[1] if head != args[0] else _replaced(table, args[1], far, depth - 1, known)
+        made = table.concat(head, tail)
+    else:
+        parts = [_replaced(table, part, far, depth - 1, known) for part in args]
+        made = table.alternate(parts) if kind == ALTERNATE else table.intersect(parts)
+    known[expression, depth] = made
+    return made
 
 
 def _margin(table: RegexTable, shape: int) -> int | None:
@@ -121,7 +131,11 @@ def _analyse(table: RegexTable, root: int) -> None:
     seen = {root}
     ends = set()
     for shape in found:
-        if len(found) > _MAX_SHAPES or any(is_symbol(table.args[node][1]) for node in _repeats(table, shape)):
+        if len(found) > _MAX_SHAPES:
+            for other in found:  # each would be found out at the same cost
+                table.margins.setdefault(other, None)
+            return
+        if any(is_symbol(table.args[node][1]) for node in _repeats(table, shape)):
             table.margins[root] = None
             return
         if table.nullable[shape]:

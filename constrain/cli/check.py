@@ -31,7 +31,7 @@ def check(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
-    formats: Formats = "refuse",
+    formats: Formats = "assert",
     tokenizer: Tokenizer = None,
 ) -> None:
     """Say whether a text is accepted; if not, where, and what was expected there.

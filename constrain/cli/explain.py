@@ -34,7 +34,7 @@ def explain(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
-    formats: Formats = "refuse",
+    formats: Formats = "assert",
     tokenizer: Tokenizer = None,
     *,
     report: Annotated[bool, typer.Option("--report", help="Also say how each keyword is enforced.")] = False,

@@ -19,7 +19,7 @@ def generate(
     choice: Choice = None,
     whitespace: Whitespace = "flexible",
     property_order: PropertyOrder = "schema",
-    formats: Formats = "refuse",
+    formats: Formats = "assert",
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="PATH", help="Folder or hub name; else SmolLM2.")
     ] = None,

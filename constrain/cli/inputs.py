@@ -37,7 +37,7 @@ PropertyOrder = Annotated[
     str, typer.Option(metavar="KIND", help="schema or any: the order of properties.", rich_help_panel=JSON_OPTIONS)
 ]
 Formats = Annotated[
-    str, typer.Option(metavar="KIND", help="refuse the keyword format, or annotate.", rich_help_panel=JSON_OPTIONS)
+    str, typer.Option(metavar="KIND", help="assert the keyword format, or annotate.", rich_help_panel=JSON_OPTIONS)
 ]
 Tokenizer = Annotated[
     str | None,
@@ -53,7 +53,7 @@ def read_grammar(
     choice: list[str] | None,
     whitespace: str = "flexible",
     property_order: str = "schema",
-    formats: str = "refuse",
+    formats: str = "assert",
 ) -> Grammar:
     """Return the constraint that the options name.
 
@@ -79,15 +79,15 @@ def read_grammar(
 
 
 def json_options(
-    whitespace: str = "flexible", property_order: str = "schema", formats: str = "refuse"
+    whitespace: str = "flexible", property_order: str = "schema", formats: str = "assert"
 ) -> dict[str, Any]:
     """Return keyword options of `json_schema` from their spelling on the command line."""
     if whitespace not in {"flexible", "compact"} and not whitespace.isdecimal():
         raise typer.BadParameter(f"--whitespace={whitespace!r}; expected flexible, compact or a number")
     if property_order not in {"schema", "any"}:
         raise typer.BadParameter(f"--property-order={property_order!r}; expected schema or any")
-    if formats not in {"refuse", "annotate"}:
-        raise typer.BadParameter(f"--formats={formats!r}; expected refuse or annotate")
+    if formats not in {"assert", "annotate"}:
+        raise typer.BadParameter(f"--formats={formats!r}; expected assert or annotate")
     return {
         "whitespace": int(whitespace) if whitespace.isdecimal() else whitespace,
         "property_order": property_order,

@@ -170,6 +170,8 @@ _LONG_NAMES = {
     "Uppercase_Letter": "Lu",
 }
 
+GENERAL_CATEGORIES = tuple(_LONG_NAMES)
+
 
 @cache
 def unicode_property(text: str) -> Ranges | None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from constrain.errors import LimitExceededError
-from constrain.grammars.char_classes import Ranges, complement, intersect, normalise, subtract
-from constrain.ir import Alt, And, CharClass, Literal, Node, Not, OneOf, Repeat, Seq, walk
+from constrain.grammars.char_classes import ALL, Ranges, complement, contains, intersect, normalise, subtract
+from constrain.ir import Alt, And, CharClass, Literal, Node, Not, OneOf, Repeat, Seq, children, walk
 from constrain.limits import Limits
 
 _CHAR, _CAT, _OR, _REPEAT, _AND, _NOT = range(6)
@@ -27,7 +27,7 @@ def is_empty(root: Node, limits: Limits) -> bool:
     Raises:
         LimitExceededError: `max_emptiness_steps` residues were searched without an answer.
     """
-    table = _Table()
+    table = _Table(_alphabet(root))
     start = table.convert(root)
     seen = {start}
     stack = [start]
@@ -46,10 +46,50 @@ def is_empty(root: Node, limits: Limits) -> bool:
     return True
 
 
-class _Table:
-    """Interned expressions: id 0 has no text, id 1 the empty text only."""
+class Reader:
+    """Reads many texts by one regular node; what they have in common is worked out once."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Node) -> None:
+        self._table = _Table()
+        self._start = self._table.convert(root)
+
+    def matches(self, text: str) -> bool:
+        """Return whether the node matches the whole text."""
+        state = self._start
+        for code in map(ord, text):
+            state = next((target for ranges, target in self._table.row(state) if contains(ranges, code)), _NONE)
+            if state == _NONE:
+                return False
+        return self._table.nullable[state]
+
+
+def _alphabet(root: Node) -> Ranges:
+    """Return characters outside of which no text of a node has any: operands of an intersection share theirs."""
+    found: dict[int, Ranges] = {}
+    for node in walk(root):
+        if isinstance(node, CharClass):
+            found[id(node)] = node.ranges
+        elif isinstance(node, (Literal, OneOf)):
+            texts = (node.data,) if isinstance(node, Literal) else node.texts
+            found[id(node)] = normalise((ord(char), ord(char)) for text in texts for char in text.decode())
+        elif isinstance(node, And):
+            shared = ALL
+            for part in node.parts:
+                shared = intersect(shared, found[id(part)])
+            found[id(node)] = shared
+        elif isinstance(node, Not):
+            found[id(node)] = ALL
+        else:
+            inner = {found[id(part)] for part in children(node)}
+            found[id(node)] = inner.pop() if len(inner) == 1 else normalise(one for part in inner for one in part)
+    return found[id(root)]
+
+
+class _Table:
+    """Interned expressions: id 0 has no text, id 1 the empty text only. Texts have characters of `alphabet` only."""
+
+    def __init__(self, alphabet: Ranges = ALL) -> None:
+        self.alphabet = alphabet
         self.terms: list[_Key] = [(-1, ()), (-1, ())]
         self.nullable = [False, True]
         self._ids: dict[_Key, int] = {}
@@ -66,6 +106,8 @@ class _Table:
         return found
 
     def char(self, ranges: Ranges) -> int:
+        if self.alphabet is not ALL:
+            ranges = intersect(ranges, self.alphabet)
         return self._make(_CHAR, ranges, nullable=False) if ranges else _NONE
 
     def cat(self, first: int, second: int) -> int:

@@ -108,25 +108,49 @@ STRING = Seq((_QUOTE, CHARS, _QUOTE))
 STRING_TERMINAL = Lexeme(STRING)
 
 
-def json_chars(root: Node) -> Node:
+def plain(text: str) -> bytes:
+    """Return the plain spelling of a string literal: `json.dumps` without ASCII escapes."""
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+@lru_cache(maxsize=4096)
+def plain_class(ranges: Ranges) -> Node:
+    """Return one character of the set as `json.dumps(ensure_ascii=False)` spells it."""
+    raw = intersect(ranges, _RAW)
+    parts: list[Node] = [CharClass(raw)] if raw else []
+    rest = [code for low, high in subtract(ranges, _RAW) for code in range(low, high + 1)]
+    if rest:
+        parts.append(OneOf(tuple(plain(chr(code))[1:-1] for code in rest)))
+    return parts[0] if len(parts) == 1 else Alt(tuple(parts)) if parts else NOTHING
+
+
+_PLAIN_CHARS = Repeat(plain_class(ALL), 0, None)
+
+
+def json_chars(root: Node, *, plainly: bool = False) -> Node:
     """Return every spelling, inside a JSON string, of the texts of a regular node over `CharClass` and `Literal`.
 
     Counts keep counting code points. A complement stays within what a string may hold.
+
+    Args:
+        root: the decoded texts.
+        plainly: only the spelling that `json.dumps(ensure_ascii=False)` writes: several times fewer states.
     """
-    done: dict[int, Node] = {id(ANY_TEXT): CHARS}
+    everything = _PLAIN_CHARS if plainly else CHARS
+    done: dict[int, Node] = {id(ANY_TEXT): everything}
     for node in walk(root):
         if id(node) not in done:
-            done[id(node)] = _encode(node, done)
+            done[id(node)] = _encode(node, done, everything)
     return done[id(root)]
 
 
-def _encode(node: Node, done: dict[int, Node]) -> Node:
+def _encode(node: Node, done: dict[int, Node], everything: Node) -> Node:
     if isinstance(node, CharClass):
-        return encoded_class(node.ranges)
-    if isinstance(node, Literal):
-        return any_spelling(node.data.decode())
-    if isinstance(node, OneOf):
-        return Alt(tuple(any_spelling(text.decode()) for text in node.texts))
+        return encoded_class(node.ranges) if everything is CHARS else plain_class(node.ranges)
+    if isinstance(node, (Literal, OneOf)):
+        texts = [data.decode() for data in ((node.data,) if isinstance(node, Literal) else node.texts)]
+        words = [any_spelling(text) if everything is CHARS else Literal(plain(text)[1:-1]) for text in texts]
+        return words[0] if len(words) == 1 else Alt(tuple(words))
     if isinstance(node, Seq):
         return Seq(tuple(done[id(part)] for part in node.parts))
     if isinstance(node, Alt):
@@ -135,15 +159,12 @@ def _encode(node: Node, done: dict[int, Node]) -> Node:
         return And(tuple(done[id(part)] for part in node.parts))
     if isinstance(node, Repeat):
         body = done[id(node.body)]
-        return CHARS if body is CHAR and (node.minimum, node.maximum) == (0, None) else _repeat(node, body)
+        free = body is CHAR and (node.minimum, node.maximum) == (0, None)
+        return CHARS if free else Repeat(body, node.minimum, node.maximum)
     if isinstance(node, Not):
-        return And((CHARS, Not(done[id(node.body)])))
+        return And((everything, Not(done[id(node.body)])))
     assert node is NOTHING, node
     return NOTHING
-
-
-def _repeat(node: Repeat, body: Node) -> Node:
-    return Repeat(body, node.minimum, node.maximum)
 
 
 def any_spelling(text: str) -> Node:
@@ -204,11 +225,6 @@ def string_between(minimum: int, maximum: int | None) -> Lexeme:
 def quoted(body: Node) -> Node:
     """Return a string literal around the spellings of its content."""
     return Seq((_QUOTE, body, _QUOTE))
-
-
-def plain(text: str) -> bytes:
-    """Return the plain spelling of a string literal: `json.dumps` without ASCII escapes."""
-    return json.dumps(text, ensure_ascii=False).encode()
 
 
 @lru_cache(maxsize=64)

@@ -240,6 +240,29 @@ def test_an_intersection_without_a_member_is_dead():
     assert table.is_live(table.intersect((ends_a, table.complement(ends_b))))
 
 
+def test_counts_do_not_multiply_dead_ends():
+    # Dead whatever is counted, but each pair of counts that is left is another state.
+    table = RegexTable(limits=Limits(max_emptiness_steps=100))
+    any_ab, letter_a = table.byte_class(1 << 97 | 1 << 98), table.literal(b"a")
+    groups = table.repeat(table.concat(table.repeat(any_ab, 1, 60), letter_a), 1, 50)
+    short = table.repeat(any_ab, 1, 200)
+    only_b = table.repeat(table.literal(b"b"), 0, UNBOUNDED)
+    assert not table.is_live(table.intersect((groups, short, table.concat(only_b, table.literal(b"b")))))
+    # Alive, but far from what a search that goes astray looks at.
+    assert table.is_live(table.intersect((groups, short, table.concat(table.repeat(any_ab, 0, UNBOUNDED), letter_a))))
+
+
+def test_what_is_searched_without_counts_is_found_with_them():
+    table = RegexTable()
+    any_ab = table.byte_class(1 << 97 | 1 << 98)
+    # Without counts both have texts, with them none is in both.
+    assert not table.is_live(table.intersect((table.repeat(any_ab, 0, 20), table.repeat(any_ab, 21, 40))))
+    assert table.is_live(table.intersect((table.repeat(any_ab, 0, 21), table.repeat(any_ab, 21, 40))))
+    outside = table.complement(table.repeat(any_ab, 0, 20))
+    assert not table.is_live(table.intersect((table.repeat(any_ab, 3, 20), outside)))
+    assert table.is_live(table.intersect((table.repeat(any_ab, 3, 21), outside)))
+
+
 def test_limits_are_named():
     table = RegexTable(limits=Limits(max_emptiness_steps=20))
     any_ab = table.byte_class(1 << 97 | 1 << 98)

@@ -169,3 +169,12 @@ def test_shapes_of_the_docstring():
 )
 def test_merged_intervals(counts, expected):
     assert merged(counts) == expected
+
+
+def test_shared_parts_are_visited_once():
+    # 2^60 ways to the end, 60 nodes.
+    counted = node = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 0, 4 * FAR)
+    for _ in range(60):
+        node = ir.Alt((ir.Seq((ir.Literal(b"a"), node)), ir.Seq((ir.Literal(b"b"), ir.Literal(b"c"), node))))
+    grammar = ir.Grammar(ir.Lexeme(ir.Alt((ir.Seq((counted, ir.Literal(b"!"))), node))))
+    assert constrain.compile(grammar, VOCABULARY).accepts(b"a" * 59 + b"bcxyz")

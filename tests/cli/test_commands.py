@@ -203,10 +203,10 @@ class TestFaults:
         self.fault(run("explain", "--schema", "person.json", "--property-order", "no"), "--property-order='no'")
         self.fault(run("explain", "--schema", "person.json", "--formats", "no"), "--formats='no'")
 
-    def test_a_format_is_refused_unless_it_is_an_annotation(self, run, write):
-        schema = write('{"type": "string", "format": "date"}', "schema.json")
-        self.fault(run("explain", "--schema", schema), "format")
-        assert run("explain", "--schema", schema, "--formats", "annotate").exit_code == 0
+    def test_a_format_is_asserted_unless_it_is_an_annotation(self, run, write):
+        schema, answer = write('{"type": "string", "format": "date"}', "schema.json"), write('"today"')
+        assert run("check", "--schema", schema, answer).exit_code != 0
+        assert run("check", "--schema", schema, "--formats", "annotate", answer).exit_code == 0
 
     @pytest.mark.parametrize(
         ("args", "message"),

@@ -213,6 +213,8 @@ BAD_OPTIONS = [
     ({"property_order": "x"}, "property_order='x'; expected"),
     ({"string_spelling": "x"}, "string_spelling='x'; expected"),
     ({"formats": "x"}, "formats='x'; expected"),
+    ({"formats": "refuse"}, "formats='refuse'; expected"),
+    ({"unknown_formats": "x"}, "unknown_formats='x'; expected"),
     ({"extra": "x"}, "extra='x'; expected"),
     ({"max_digits": (0, 1, 1)}, "max_digits"),
     ({"max_whitespace": -1}, "max_whitespace"),
@@ -342,7 +344,6 @@ def test_malformed_schemas(schema, message):
 
 UNSUPPORTED = [
     ({"properties": {"a/b": {"not": {}}}}, "#/properties/a~1b/not", "not"),
-    ({"format": "date"}, "#/format", "format"),
     ({"patternProperties": {"a": {}}}, "#/patternProperties", "patternProperties"),
     ({"$ref": "http://example.com/x"}, "#", "$ref"),
     ({"pattern": r"(a)\1"}, "#/pattern", r"pattern \1"),

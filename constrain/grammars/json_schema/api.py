@@ -24,7 +24,8 @@ def json_schema(
     max_digits: Digits = DEFAULT_DIGITS,
     max_string: int | None = None,
     string_spelling: str = "plain",
-    formats: str = "refuse",
+    formats: str = "assert",
+    unknown_formats: str = "annotate",
     extra: str = "schema",
     limits: Limits | None = None,
 ) -> Grammar:
@@ -42,9 +43,11 @@ def json_schema(
         property_order: "schema" (declared members as written, then required undeclared ones, then others) or "any".
         max_digits: digits of integer part, fraction and exponent of a number; more where a bound has more.
         max_string: code points of a string that has no maxLength; None for no bound.
-        string_spelling: "plain" writes keys, constants and enum values as `json.dumps(ensure_ascii=False)` does; "any"
-            also takes their escaped spellings. Other strings may have any spelling.
-        formats: "refuse" the keyword `format`, or "annotate": report it and do not check it.
+        string_spelling: "plain" writes keys, constants, enum values and strings of a format as
+            `json.dumps(ensure_ascii=False)` does; "any" also takes their escaped spellings. Other strings may have any
+            spelling.
+        formats: "assert" the keyword `format` (docs/formats.md), or "annotate": report it and do not check it.
+        unknown_formats: "annotate" formats that JSON Schema does not define, or "refuse" them.
         extra: "schema", or "forbid": objects have only declared members where `additionalProperties` is absent.
         limits: bounds on the schema's size.
     Raises:
@@ -62,6 +65,7 @@ def json_schema(
         max_string=max_string,
         string_spelling=string_spelling,
         formats=formats,
+        unknown_formats=unknown_formats,
         extra=extra,
         limits=checked(limits),
     )
@@ -90,6 +94,7 @@ _SOURCE_OPTIONS = (
     "max_string",
     "string_spelling",
     "formats",
+    "unknown_formats",
     "extra",
     "limits",
 )
@@ -117,7 +122,9 @@ def _caps(options: Options) -> list[ReportItem]:
     if options.max_string is not None:
         caps.append(ReportItem("#", "max_string", "cap", f"free strings of at most {options.max_string} code points"))
     if options.string_spelling == "plain":
-        caps.append(ReportItem("#", "string_spelling", "cap", "keys and constants in their plain spelling"))
+        caps.append(
+            ReportItem("#", "string_spelling", "cap", "keys, constants and strings of a format in their plain spelling")
+        )
     if options.property_order == "schema":
         caps.append(ReportItem("#", "property_order", "cap", "members in the order of the schema, others last"))
     return caps

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
+from constrain.grammars.formats.table import FORMATS
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.patterns import pattern_node
@@ -14,9 +15,11 @@ from constrain.grammars.json_schema.shapes import (
     FREE,
     Arr,
     Bool,
+    Format,
     Null,
     Num,
     Obj,
+    Pattern,
     Prop,
     Shape,
     Str,
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 _NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
-_STRING = ("minLength", "maxLength", "pattern")
+_STRING = ("minLength", "maxLength", "pattern", "format")
 _ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems")
 _OBJECT = ("properties", "required", "additionalProperties")
 _OF_ONE_TYPE = frozenset((*_NUMBER, *_STRING, *_ARRAY, *_OBJECT, "type"))
@@ -172,10 +175,12 @@ class Assertions:
     def _string(self, schema: dict[str, Any], pointer: str) -> Shape | None:
         if _free(schema, _STRING):
             return FREE["string"]
-        patterns: tuple[tuple[str, bool], ...] = ()
+        patterns: tuple[tuple[Pattern, bool], ...] = ()
         if "pattern" in schema:
             self._check_pattern(schema["pattern"], f"{pointer}/pattern")
             patterns = ((schema["pattern"], True),)
+        if "format" in schema and self.document.options.formats == "assert" and schema["format"] in FORMATS:
+            patterns += ((Format(schema["format"]), True),)
         minimum = self._count(schema, "minLength", pointer) or 0
         return reduced(Str(minimum, self._count(schema, "maxLength", pointer), patterns))
 

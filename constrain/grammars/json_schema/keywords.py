@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from constrain.errors import LimitExceededError, UnsupportedFeatureError
+from constrain.grammars.formats.table import FORMATS, STATUS
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.assertions import Assertions, wrong
@@ -106,7 +107,9 @@ class Document:
                 raise wrong(f"{pointer}/items", "must be one schema, for the items after prefixItems", value)
             if keyword in vocabulary.ENFORCED:
                 self._subschemas(keyword, value, pointer, base, depth)
-            elif keyword in vocabulary.REFUSED or keyword == "format":
+            elif keyword == "format":
+                self._format(value, schema, pointer)
+            elif keyword in vocabulary.REFUSED:
                 self._refuse(keyword, value, schema, pointer)
             elif keyword not in vocabulary.CONTAINERS:
                 known = keyword in vocabulary.ANNOTATIONS
@@ -139,12 +142,6 @@ class Document:
     def _refuse(self, keyword: str, value: Any, schema: dict[str, Any], pointer: str) -> None:
         """Refuse a keyword unless it says nothing where it stands."""
         types = schema.get("type")
-        if keyword == "format":
-            if self.options.formats == "annotate" or (isinstance(types, str) and types != "string"):
-                self._note(pointer, keyword, "annotation", "not asserted")
-                return
-            remedy = "Pass formats='annotate' to leave it unchecked, or describe it with pattern."
-            raise UnsupportedFeatureError("format", f"{pointer}/format", f"{brief(value)} is not enforced yet", remedy)
         about = vocabulary.SPEAKS_OF.get(keyword)
         if any(
             value == vacuous and type(value) is type(vacuous) for vacuous in vocabulary.VACUOUS.get(keyword, ())
@@ -157,6 +154,20 @@ class Document:
         raise UnsupportedFeatureError(
             keyword, f"{pointer}/{escaped(keyword)}", "the keyword is not enforced yet", vocabulary.REFUSED[keyword]
         )
+
+    def _format(self, value: str, schema: dict[str, Any], pointer: str) -> None:
+        """Note whether a format is asserted; refuse one that is not known if that was asked for."""
+        if not _allows(schema.get("type"), "string"):
+            self._note(pointer, "format", "exact" if value in FORMATS else "annotation", "says nothing here")
+        elif self.options.formats == "annotate":
+            self._note(pointer, "format", "annotation", "not asserted")
+        elif value in FORMATS:
+            self._note(pointer, "format", *STATUS.get(value, ("exact", "")))
+        elif self.options.unknown_formats == "annotate":
+            self._note(pointer, "format", "annotation", f"{brief(value)} is no format of JSON Schema: not asserted")
+        else:
+            remedy = "Pass unknown_formats='annotate' to leave it unchecked, or describe it with pattern."
+            raise UnsupportedFeatureError("format", f"{pointer}/format", f"{brief(value)} is not known", remedy)
 
     # Expressions
 

@@ -14,17 +14,16 @@ from constrain.grammars.json_schema.algebra import Algebra
 from constrain.grammars.json_schema.layout import Layout, layout_for
 from constrain.grammars.json_schema.objects import object_node
 from constrain.grammars.json_schema.options import Options
-from constrain.grammars.json_schema.patterns import has_text, spelled_pattern
+from constrain.grammars.json_schema.patterns import has_text, patterned_string
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Obj, Shape, Str
 from constrain.grammars.json_text import (
     any_spelling,
     any_spelling_of,
-    chars_between,
     plain,
     quoted,
     string_between,
 )
-from constrain.ir import And, Lexeme, Literal, Node, Not, Ref, Repeat, alt, optional, seq
+from constrain.ir import Lexeme, Literal, Node, Ref, Repeat, alt, optional, seq
 
 _NULL = Lexeme(Literal(b"null"))
 _BOOLEANS = {
@@ -160,13 +159,8 @@ class Nodes:
                 maximum = None  # the pattern needs more than the cap
         if not shape.patterns:
             return string_between(shape.minimum, maximum)
-        parts = []
-        for pattern, wanted in shape.patterns:
-            node = spelled_pattern(pattern, self.options.limits)
-            parts.append(node if wanted else Not(node))
-        if (shape.minimum, maximum) != (0, None) or not shape.patterns[0][1]:
-            parts.insert(0, chars_between(shape.minimum, maximum))
-        return Lexeme(quoted(parts[0] if len(parts) == 1 else And(tuple(parts))))
+        plainly = self.options.string_spelling == "plain"
+        return patterned_string(shape._replace(maximum=maximum), self.options.limits, plainly=plainly)
 
     def literal(self, texts: tuple[str, ...]) -> Node:
         """Return the terminal of some constant strings in the spelling that was asked for."""

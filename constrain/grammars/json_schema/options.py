@@ -22,14 +22,16 @@ class Options:
     max_digits: Digits = DEFAULT_DIGITS
     max_string: int | None = None
     string_spelling: str = "plain"
-    formats: str = "refuse"
+    formats: str = "assert"
+    unknown_formats: str = "annotate"
     extra: str = "schema"
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
         _one_of("property_order", self.property_order, ("schema", "any"))
         _one_of("string_spelling", self.string_spelling, ("plain", "any"))
-        _one_of("formats", self.formats, ("refuse", "annotate"))
+        _one_of("formats", self.formats, ("assert", "annotate"))
+        _one_of("unknown_formats", self.unknown_formats, ("annotate", "refuse"))
         _one_of("extra", self.extra, ("schema", "forbid"))
         if isinstance(self.whitespace, str):
             _one_of("whitespace", self.whitespace, ("flexible", "compact"))

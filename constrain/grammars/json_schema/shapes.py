@@ -40,12 +40,21 @@ class Num(NamedTuple):
     kind: str = "number"
 
 
+class Format(NamedTuple):
+    """A `format` that is asserted; stands where a pattern does."""
+
+    name: str
+
+
+Pattern = str | Format
+
+
 class Str(NamedTuple):
     """Strings of `minimum` to `maximum` code points that match (True) or do not match patterns; one of `texts` only."""
 
     minimum: int = 0
     maximum: int | None = None
-    patterns: tuple[tuple[str, bool], ...] = ()
+    patterns: tuple[tuple[Pattern, bool], ...] = ()
     texts: tuple[str, ...] | None = None
     kind: str = "string"
 

@@ -50,7 +50,7 @@ ANNOTATIONS = frozenset(
     }
 )
 # Name the document or its parts, or say how it is to be read.
-STRINGS = frozenset({"$schema", "$id", "$anchor"})
+STRINGS = frozenset({"$schema", "$id", "$anchor", "format"})
 CONTAINERS = frozenset({"$defs", "definitions"})
 
 _COUNT = "Count or list the allowed cases with enum or anyOf."
