@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from weakref import WeakSet
 
 MAX_CODEPOINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -31,7 +31,7 @@ SURROGATES = (0xD800, 0xDFFF)
 class Node:
     """Base of the closed set of IR nodes below; do not subclass outside this module."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,14 +284,19 @@ def verify_node(root: Node, rule: Hashable, grammar: Grammar | None = None) -> N
             raise ValueError(f"ir: rule {rule!r}: {type(node).__name__}: {problem}")
 
 
-@lru_cache(maxsize=4096)
+_sound: WeakSet[Node] = WeakSet()
+
+
 def _terminal_problem(root: Lexeme | Key) -> str | None:
     """Return what is wrong with a terminal or a node below it; terminals are shared, large ones in many grammars."""
+    if root in _sound:
+        return None
     regular = regular_ids(root)
     for node in walk(root):
         problem = _problem(node, regular)
         if problem is not None:
             return problem if node is root else f"{type(node).__name__}: {problem}"
+    _sound.add(root)
     return None
 
 
