@@ -3,7 +3,7 @@
 Two levels share one closed set of node classes.
 
 *Regular nodes* denote a set of byte strings:
-    Literal, ByteClass, CharClass, OneOf, Seq, Alt, Repeat, And, Not
+    Literal, ByteClass, CharClass, OneOf, Multiple, Seq, Alt, Repeat, And, Not
 *Grammar nodes* may also refer to rules:
     Ref, Lexeme, Key, Op, and Seq, Alt, Repeat over grammar nodes
 
@@ -60,6 +60,14 @@ class OneOf(Node):
     """One of finitely many byte strings, none empty; kept as a trie, so 10^5 of them are cheap."""
 
     texts: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multiple(Node):
+    """Digits, perhaps with a point and more digits, that are a multiple of `step / 10**places`; also none at all."""
+
+    step: int
+    places: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +158,7 @@ class Op(Node):
     texts: tuple[bytes, ...] = ()
 
 
-REGULAR = (Literal, ByteClass, CharClass, OneOf, And, Not)
+REGULAR = (Literal, ByteClass, CharClass, OneOf, Multiple, And, Not)
 EPSILON = Literal(b"")
 NOTHING = ByteClass(0)
 
@@ -313,6 +321,8 @@ def _problem(node: object, regular: set[int]) -> str | None:
             previous = high
     if isinstance(node, Repeat) and not (node.minimum >= 0 and (node.maximum is None or node.maximum >= node.minimum)):
         return f"bounds {{{node.minimum},{node.maximum}}}"
+    if isinstance(node, Multiple) and (node.step < 1 or node.places < 0):
+        return f"step {node.step}, places {node.places}"
     if isinstance(node, OneOf) and any(not text for text in node.texts):
         return "an empty text in OneOf"
     if isinstance(node, (And, Not, Lexeme, Key)):

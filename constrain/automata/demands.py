@@ -94,10 +94,9 @@ def _requirements(kind: int, a: int, value: int, marks: dict[int, set[int]]) -> 
         return [(False, value, 0)]
     if kind == at.EDGE_OP and a & 255 == at.OP_AT_LEAST:
         slot = a >> 8
-        if slot not in marks:
-            return [(True, slot, value)]
-        if len(marks[slot]) == value:
-            return [(False, mark, 0) for mark in marks[slot]]
+        if len(marks.get(slot, ())) == value:
+            return [(False, mark, 0) for mark in marks.get(slot, ())]
+        return [(True, slot, value)]
     return []
 
 

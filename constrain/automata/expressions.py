@@ -45,6 +45,8 @@ class Expressions:
             return char_class(table, node.ranges)
         if isinstance(node, ir.OneOf):
             return self._factored(node.texts)
+        if isinstance(node, ir.Multiple):
+            return table.multiple(node.step, node.places)
         if isinstance(node, ir.Seq):
             out = EPSILON
             for part in reversed(node.parts):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
+from constrain.automata import multiples
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
 from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, product
 from constrain.automata.deadline import check
@@ -24,7 +25,7 @@ from constrain.automata.unions import united
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 
-CLASS, CONCAT, ALTERNATE, REPEAT, INTERSECT, COMPLEMENT = range(1, 7)
+CLASS, CONCAT, ALTERNATE, REPEAT, INTERSECT, COMPLEMENT, MULTIPLE = range(1, 8)
 NOTHING = 0
 EPSILON = 1
 ALL_BYTES = (1 << 256) - 1
@@ -32,6 +33,7 @@ _LEAF = 0
 _MANY_PARTS = 48
 _LARGE = 8  # a count that is worth leaving out when emptiness is asked
 _WHOLES = (CONCAT, ALTERNATE, INTERSECT)
+_WITHOUT_PARTS = (CLASS, MULTIPLE)
 
 
 class RegexTable:
@@ -235,6 +237,13 @@ class RegexTable:
             return NOTHING
         return self._make(COMPLEMENT, (body,), not self.nullable[body], True)
 
+    def multiple(self, step: int, places: int) -> int:
+        """Return the numerals that are a multiple of step / 10**places."""
+        return self._multiple(multiples.start(step, places))
+
+    def _multiple(self, state: multiples.State) -> int:
+        return self._make(MULTIPLE, state, multiples.accepts(state), True)
+
     # Transitions
 
     def row(self, root: int) -> Row:
@@ -261,7 +270,7 @@ class RegexTable:
             return args if self.nullable[args[0]] else args[:1]
         if kind == REPEAT:
             return args[:1]
-        return args if kind != CLASS else ()
+        return () if kind in _WITHOUT_PARTS else args
 
     def _row(self, expression: int) -> Row:
         kind, args = self.kinds[expression], self.args[expression]
@@ -279,6 +288,11 @@ class RegexTable:
             return self._union([self._rows[part] for part in args])
         if kind == INTERSECT:
             return self._intersection([self._rows[part] for part in args])
+        if kind == MULTIPLE:
+            moves = (
+                (mask & self.alphabet, state) for mask, state in multiples.moves((args[0], args[1], args[2], args[3]))
+            )
+            return joined((mask, self._multiple(state)) for mask, state in moves if mask)
         inner = self._rows[args[0]]
         rest = self.alphabet
         for mask, _ in inner:
@@ -316,7 +330,7 @@ class RegexTable:
             if top in known:
                 stack.pop()
                 continue
-            args = () if self.kinds[top] in (CLASS, COMPLEMENT) else self.args[top]
+            args = () if self.kinds[top] in (CLASS, COMPLEMENT, MULTIPLE) else self.args[top]
             parts = args[:1] if self.kinds[top] == REPEAT else args
             missing = [part for part in parts if part not in self._least and part not in here]
             if missing:
@@ -330,6 +344,9 @@ class RegexTable:
         kind = self.kinds[expression]
         if self.nullable[expression]:
             return 0
+        if kind == MULTIPLE:
+            step, places, remainder, read = self.args[expression]
+            return multiples.least_length((step, places, remainder, read))
         if kind == CONCAT:
             return sum(parts)
         if kind == REPEAT:
@@ -362,7 +379,7 @@ class RegexTable:
                 from constrain.automata.shapes import settle
 
                 settle(self, top)
-            elif kind in (INTERSECT, COMPLEMENT):
+            elif kind in (INTERSECT, COMPLEMENT, MULTIPLE):
                 self._search(top)
             else:
                 parts = self.args[top][:1] if kind == REPEAT else self.args[top]

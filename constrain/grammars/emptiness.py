@@ -46,6 +46,43 @@ def is_empty(root: Node, limits: Limits) -> bool:
     return True
 
 
+def texts_of(root: Node, most: int) -> tuple[str, ...] | None:
+    """Return the texts that a regular node matches if they are at most `most`, else None; in alphabetical order."""
+    table = _Table()
+    start = table.convert(root)
+    rows: dict[int, _Row] = {}
+    stack = [start]
+    while stack:
+        state = stack.pop()
+        if state not in rows:
+            if len(rows) > 4 * most:
+                return None
+            rows[state] = table.row(state)
+            # One step ahead is enough to see that most infinite languages are infinite.
+            if any(target == state for _, target in rows[state]) and (
+                table.nullable[state] or any(table.nullable[target] for _, target in rows[state])
+            ):
+                return None
+            stack.extend(target for _, target in rows[state])
+    live = {state for state in rows if table.nullable[state]}
+    while grown := {state for state, row in rows.items() if state not in live and any(to in live for _, to in row)}:
+        live |= grown
+    found: list[str] = []
+    todo = [("", start)] if start in live else []
+    while todo:
+        text, state = todo.pop()
+        if len(text) > len(rows):  # a way through more states than there are comes round to itself
+            return None
+        if table.nullable[state]:
+            found.append(text)
+        for ranges, target in rows[state]:
+            if target in live:
+                if len(found) + len(todo) + sum(high - low + 1 for low, high in ranges) > most + len(rows):
+                    return None
+                todo.extend((text + chr(code), target) for low, high in ranges for code in range(low, high + 1))
+    return tuple(sorted(found)) if len(found) <= most else None
+
+
 class Reader:
     """Reads many texts by one regular node; what they have in common is worked out once."""
 

@@ -38,11 +38,23 @@ _Step = Generator["_Step", Rest, Rest]
 def link_tree(tree: Tree, limits: Limits, *, search: bool) -> Node:
     """Return the texts that the tree matches as a whole, or (`search`) in which it matches somewhere."""
     if isinstance(tree, Node):
-        return join((ANY_TEXT, tree, ANY_TEXT)) if search else tree
+        return join((ANY_TEXT, *_least(tree), ANY_TEXT)) if search else tree
     linker = _Linker(tree, limits)
     end = ANY_TEXT if search else EPSILON
     first = Cat((ANY_TEXT, tree)) if search else tree
     return _run(linker.link(first, (end,) * linker.num_contexts))[0]
+
+
+def _least(tree: Node) -> list[Node]:
+    """Return the parts of a tree between arbitrary texts: a repeat at either end needs no more than its least count."""
+    parts = list(tree.parts) if isinstance(tree, Seq) else [tree]
+    for end in (-1, 0):
+        while parts and isinstance(one := parts[end], Repeat) and one.minimum != one.maximum:
+            del parts[end]
+            if one.minimum:
+                least = one.body if one.minimum == 1 else Repeat(one.body, one.minimum, one.minimum)
+                parts.insert(len(parts) if end else 0, least)
+    return parts
 
 
 def _run(step: _Step) -> Rest:

@@ -1,35 +1,28 @@
-"""Expressions: interned unions, conjunctions and references, and which of them have an instance.
+"""Expressions: interned unions, conjunctions, complements and references.
 
 An expression is a small int. `unfold` gives its shapes; references are followed only then, so recursion closes by
 itself: shapes hold the expressions of their members, not their shapes. A reference that leads back to itself without
-an object or array in between contributes nothing (the least fixpoint), so `A = anyOf [A, string]` is `string`.
+an object or array in between contributes nothing (the least fixpoint), so `A = anyOf [A, string]` is `string`; one that
+leads back through a complement has no meaning and is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from constrain.errors import GrammarError, LimitExceededError
-from constrain.grammars.json_schema.patterns import filtered, has_text
-from constrain.grammars.json_schema.shapes import (
-    EVERYTHING,
-    FALSE,
-    TRUE,
-    Arr,
-    Obj,
-    Shape,
-    Str,
-    conjoin,
-    united,
-)
+from constrain.errors import GrammarError, GrammarSyntaxError, LimitExceededError
+from constrain.grammars.json_schema.complements import complement
+from constrain.grammars.json_schema.conjunctions import conjoin, says_no_more
+from constrain.grammars.json_schema.shapes import EVERYTHING, FALSE, FREE, TRUE, Shape, is_scalar, united
 from constrain.limits import Limits
 
 Shapes = tuple[Shape, ...]
 _Leaves = tuple[Shapes, tuple[int, ...]]  # shapes, and conjunctions that are worked out together
 _MAX_ROUNDS = 64
+_FEW = 64  # products of scalar shapes that are worked out at once
 _MAX_VISITS = 100  # expressions passed on the way to shapes, as a multiple of `max_schema_nodes`
 
-UNION, ANY, ALL, REF = "union", "any", "all", "ref"
+UNION, ANY, ALL, NOT, REF = "union", "any", "all", "not", "ref"
 
 
 class Algebra:
@@ -42,8 +35,10 @@ class Algebra:
         self._ids: dict[tuple[str, tuple[object, ...]], int] = {}
         self._shapes: dict[int, Shapes] = {}
         self._work = 0
-        self._productive: dict[int, bool] = {}
-        self._heights: dict[int, int] = {}
+        # While it is set, targets stand for more values than are meant, and complements for all.
+        self.provisional = False
+        self.pointers: list[str] = []  # where the first locations are
+        self.unique_at = "#"  # where uniqueItems stands first
         assert self.union(EVERYTHING) == TRUE
         assert self.union(()) == FALSE
 
@@ -80,7 +75,7 @@ class Algebra:
         if len(flat) == 1:
             return flat[0]
         known = [self._shapes.get(part) for part in flat]
-        if all(shapes is not None for shapes in known):
+        if not self.provisional and all(shapes is not None for shapes in known):
             return self.union(united([shape for shapes in known if shapes is not None for shape in shapes]))
         return self._intern(ANY, tuple(flat))
 
@@ -91,11 +86,23 @@ class Algebra:
             kind, inner = self.terms[part]
             flat.update(dict.fromkeys(inner if kind == ALL else (part,)))  # type: ignore[arg-type]
         flat.pop(TRUE, None)
-        if FALSE in flat:
+        if FALSE in flat or any(kind == NOT and inner[0] in flat for kind, inner in map(self.terms.__getitem__, flat)):
             return FALSE
         if len(flat) < 2:
             return next(iter(flat), TRUE)
         return self._intern(ALL, tuple(flat))
+
+    def not_of(self, expression: int) -> int:
+        """Return the complement of an expression, worked out only when it is unfolded."""
+        if expression in {TRUE, FALSE}:
+            return FALSE if expression == TRUE else TRUE
+        kind, inner = self.terms[expression]
+        if kind == NOT:
+            return _int(inner[0])
+        known = self._shapes.get(expression)
+        if kind == UNION and known is not None and all(is_scalar(shape) for shape in known):
+            return self.union(self._complement(known))
+        return self._intern(NOT, (expression,))
 
     def conjunction(self, parts: list[int]) -> int:
         """Return `all_of`, worked out at once where every part is known, so that equal results are one expression."""
@@ -106,17 +113,87 @@ class Algebra:
 
     def meet(self, a: int, b: int) -> int:
         """Return the conjunction of two expressions."""
-        if b in {a, TRUE}:
+        if b in {a, TRUE} or a == FALSE:
             return a
-        return b if a == TRUE else self.all_of((a, b))
+        if a == TRUE or b == FALSE:
+            return b
+        first, second = self._shapes.get(a), self._shapes.get(b)
+        if first is None or second is None or self.provisional or len(first) * len(second) > _FEW:
+            return self.all_of((a, b))
+        if all(is_scalar(shape) for shape in (*first, *second)):
+            return self.union(self._product(first, second))
+        return self.all_of((a, b))
 
     # Unfolding
 
     def unfold(self, expression: int) -> Shapes:
         """Return the shapes whose union the expression is."""
-        known = self._shapes.get(expression)
-        if known is not None:
-            return known
+        stack = [expression]
+        entered: set[int] = set()
+        while stack:
+            one = stack[-1]
+            inner = None
+            if one not in self._shapes:
+                inner = next((negated for negated in self._negated(one) if negated not in self._shapes), None)
+            if inner is None:
+                stack.pop()
+                entered.discard(one)
+                if one not in self._shapes:
+                    self._unfold(one)
+            elif inner in entered:
+                where = self._pointer(inner)
+                raise GrammarSyntaxError(f"{where} leads back to itself through a negation, so it has no meaning")
+            else:
+                entered.add(inner)
+                stack.append(inner)
+        return self._shapes[expression]
+
+    def _pointer(self, expression: int) -> str:
+        """Return where an expression stands in the schema, as far as it is known."""
+        kind, parts = self.terms[expression]
+        locations = [_int(parts[0])] if kind == REF else [i for i, one in enumerate(self.targets) if one == expression]
+        found = [self.pointers[location] for location in locations if location < len(self.pointers)]
+        return found[0] if found else "#"
+
+    def forget(self) -> None:
+        """Forget all shapes but those of plain unions, since references now lead elsewhere."""
+        for one in [one for one in self._shapes if self.terms[one][0] != UNION]:
+            del self._shapes[one]
+
+    def _negated(self, expression: int) -> list[int]:
+        """Return what must be known for the complements that an expression is made of, and is not known yet."""
+        seen = {expression}
+        stack = [expression]
+        found: list[int] = []
+        while stack:
+            one = stack.pop()
+            if one in self._shapes:
+                continue
+            kind, parts = self.terms[one]
+            if kind == NOT:
+                inner = _int(parts[0])
+                if self.provisional:
+                    self._shapes[one] = EVERYTHING
+                elif inner not in self._shapes:
+                    found.append(inner)
+                continue
+            for part in [self.targets[_int(part)] for part in parts] if kind == REF else parts:
+                if part not in seen:
+                    seen.add(_int(part))
+                    stack.append(_int(part))
+        return found
+
+    def _complement(self, shapes: Shapes) -> Shapes:
+        found: list[Shape] = []
+        for kind, free in FREE.items():
+            rest: Shapes = (free,)
+            parts = [complement(shape, self.not_of) for shape in shapes if shape.kind == kind]
+            for part in sorted(parts, key=len):
+                rest = self._product(rest, part)
+            found.extend(rest)
+        return EVERYTHING if tuple(found) == EVERYTHING else tuple(found)
+
+    def _unfold(self, expression: int) -> None:
         parts_of: dict[int, list[_Leaves]] = {}
         leaves = self._leaves(expression)
         order = self._conjunctions(leaves, parts_of)
@@ -125,8 +202,7 @@ class Algebra:
             rounds += 1
             if rounds > _MAX_ROUNDS:
                 raise GrammarError("a reference leads back to itself through allOf without coming to an end")
-        shapes = self._shapes[expression] = self._together(leaves)
-        return shapes
+        self._shapes[expression] = self._together(leaves)
 
     def _leaves(self, expression: int) -> _Leaves:
         """Return the known shapes and the conjunctions that unions and references lead to, each once."""
@@ -141,6 +217,10 @@ class Algebra:
                 shapes.extend(known)
                 continue
             kind, parts = self.terms[one]
+            if kind == NOT:
+                found = self._shapes[one] = self._complement(self._shapes[_int(parts[0])])
+                shapes.extend(found)
+                continue
             if kind == ALL:
                 conjunctions.append(one)
                 continue
@@ -165,10 +245,23 @@ class Algebra:
             if entered:
                 order.append(one)
             elif one not in parts_of:
-                parts_of[one] = [self._leaves(_int(part)) for part in self.terms[one][1]]
+                parts_of[one] = self._factors(one)
                 stack.append((one, True))
                 stack.extend((inner, False) for part in parts_of[one] for inner in part[1] if inner not in parts_of)
         return order
+
+    def _factors(self, conjunction: int) -> list[_Leaves]:
+        """Return what a conjunction is made of, complements last and shape by shape, so that little is multiplied out."""
+        found: list[_Leaves] = []
+        without: dict[Shapes, None] = {}
+        for part in map(_int, self.terms[conjunction][1]):
+            kind, inner = self.terms[part]
+            if kind != NOT or part in self._shapes:
+                found.append(self._leaves(part))
+                continue
+            for shape in self._shapes[_int(inner[0])]:
+                without[self._complement((shape,))] = None
+        return [*found, *((shapes, ()) for shapes in sorted(without, key=len))]
 
     def _settle(self, order: list[int], parts_of: dict[int, list[_Leaves]]) -> bool:
         """Work out every conjunction once, from what is known so far; return whether another round may give more."""
@@ -193,116 +286,34 @@ class Algebra:
         return united([*shapes, *(shape for one in conjunctions for shape in self._shapes.get(one, ()))])
 
     def _product(self, first: Shapes, second: Shapes) -> Shapes:
+        """Return the union of the conjunctions of all pairs; what another pair covers is left out where it shows."""
         if first is EVERYTHING:
             return second
         if len(first) * len(second) > self.limits.max_schema_nodes:
             raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, "combining alternatives")
-        found = (conjoin(a, b, self.meet) for a in first for b in second)
-        return united([shape for shape in (self.filtered(shape) for shape in found) if shape is not None])
-
-    def filtered(self, shape: Shape | None) -> Shape | None:
-        """Return the shape with the patterns applied to its enumerated texts, or None if none is left."""
-        if not isinstance(shape, Str) or shape.texts is None or not shape.patterns:
-            return shape
-        texts = filtered(shape.texts, shape.patterns, self.limits)
-        return Str(texts=texts) if texts else None
-
-    # Which expressions have an instance
-
-    def productive(self, expression: int) -> bool:
-        """Return whether the expression has a finite instance."""
-        known = self._productive.get(expression)
-        if known is None:
-            self._solve(expression)
-            known = self._productive[expression]
-        return known
-
-    def _solve(self, root: int) -> None:
-        """Find the least fixpoint over everything `root` reaches."""
-        order: list[int] = []
-        seen = {root}
-        stack = [root]
-        while stack:
-            expression = stack.pop()
-            order.append(expression)
-            if len(order) > self.limits.max_schema_nodes:
-                raise LimitExceededError("max_schema_nodes", self.limits.max_schema_nodes, "following references")
-            for shape in self.unfold(expression):
-                for part in members(shape):
-                    if part not in seen:
-                        seen.add(part)
-                        if part not in self._productive:
-                            stack.append(part)
-        open_ones = order[::-1]
-        while True:
-            left = [one for one in open_ones if not self._grounded(one)]
-            if len(left) == len(open_ones):
-                break
-            open_ones = left
-        self._productive.update(dict.fromkeys(left, False))
-
-    def _grounded(self, expression: int) -> bool:
-        """Return whether some shape needs only what is known to have instances; if so, note it."""
-        good = self._productive
-        found = [
-            self.height(shape)
-            for shape in self.unfold(expression)
-            if all(good.get(part, False) for part in needed(shape))
-            and (not isinstance(shape, Str) or has_text(shape, self.limits))
-        ]
-        if not found:
-            return False
-        good[expression] = True
-        self._heights[expression] = min(found)
-        return True
-
-    def height(self, shape: Shape) -> int:
-        """Return how many levels of containers below it are enough for an instance of a shape that has one."""
-        return max((1 + self._heights[part] for part in needed(shape)), default=0)
-
-    def height_of(self, expression: int) -> int:
-        """Return the same for an expression that has an instance."""
-        return self._heights[expression]
-
-    def allowed(self, shape: Shape) -> Shape | None:
-        """Return the shape without members and items that have no instance, or None if it has none itself."""
-        if isinstance(shape, Arr):
-            maximum = shape.maximum
-            for place, part in enumerate(shape.prefix):
-                if not self.productive(part):
-                    return _cut(shape, place)
-            if (maximum is None or maximum > len(shape.prefix)) and not self.productive(shape.items):
-                return _cut(shape, len(shape.prefix))
-            return shape
-        if isinstance(shape, Obj):
-            for prop in shape.props:
-                if prop.required and not self.productive(prop.expression):
-                    return None
-            return shape
-        return shape if not isinstance(shape, Str) or has_text(shape, self.limits) else None
-
-
-def _cut(shape: Arr, length: int) -> Arr | None:
-    return None if shape.minimum > length else Arr(shape.prefix[:length], FALSE, shape.minimum, length)
-
-
-def members(shape: Shape) -> Iterable[int]:
-    """Return the expressions of everything inside a shape's values."""
-    if isinstance(shape, Arr):
-        return (*shape.prefix, shape.items)
-    if isinstance(shape, Obj):
-        return (*(prop.expression for prop in shape.props), shape.extra)
-    return ()
-
-
-def needed(shape: Shape) -> Iterable[int]:
-    """Return the expressions that must have an instance for the shape to have one."""
-    if isinstance(shape, Arr):
-        needs = shape.prefix[: shape.minimum]
-        return (*needs, shape.items) if shape.minimum > len(shape.prefix) else needs
-    if isinstance(shape, Obj):
-        return tuple(prop.expression for prop in shape.props if prop.required)
-    return ()
+        if len(first) == len(second) == 1:
+            both = conjoin(first[0], second[0], self)
+            return () if both is None else (both,)
+        covered: set[int] = set()  # places in `second` of what a shape in `first` covers
+        found: list[list[tuple[int, Shape]]] = []
+        for a in first:
+            row: list[tuple[int, Shape]] = []
+            for place, b in enumerate(second):
+                if place in covered:
+                    continue
+                both = conjoin(a, b, self)
+                if both is None:
+                    continue
+                if says_no_more(both, a, self.limits):
+                    row = [(-1, a)]
+                    break
+                if says_no_more(both, b, self.limits):
+                    covered.add(place)
+                    both = b
+                row.append((place, both))
+            found.append(row)
+        kept = [shape for row in found for place, shape in row if place not in covered or shape is second[place]]
+        return united(kept)
 
 
 def _int(part: object) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from constrain.errors import EmptyLanguageError
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
+from constrain.grammars.json_schema.instances import Instances
 from constrain.grammars.json_schema.keywords import Document
 from constrain.grammars.json_schema.nodes import MAX_INDENT_DEPTH, Nodes
 from constrain.grammars.json_schema.options import Options
@@ -72,7 +73,7 @@ def json_schema(
     root = _document(schema, options.limits)
     document = Document(root, options)
     expression = document.read(root)
-    nodes = Nodes(document.algebra, options)
+    nodes = Nodes(Instances(document.algebra), options)
     start = nodes.value(expression)
     if start is None:
         raise EmptyLanguageError(*document.why_empty(root))

@@ -10,11 +10,15 @@ from constrain.errors import GrammarSyntaxError, LimitExceededError, Unsupported
 from constrain.grammars.formats.table import FORMATS
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.grammars.json_schema import vocabulary
-from constrain.grammars.json_schema.patterns import pattern_node
+from constrain.grammars.json_schema.array_shapes import reduced_array
+from constrain.grammars.json_schema.object_shapes import expression_at, parted, reduced_object
+from constrain.grammars.json_schema.patterns import filtered, pattern_node
 from constrain.grammars.json_schema.shapes import (
+    FALSE,
     FREE,
     Arr,
     Bool,
+    Contains,
     Format,
     Null,
     Num,
@@ -23,6 +27,7 @@ from constrain.grammars.json_schema.shapes import (
     Prop,
     Shape,
     Str,
+    others,
     reduced,
     united,
 )
@@ -33,11 +38,17 @@ if TYPE_CHECKING:
     from constrain.grammars.json_schema.keywords import Document
 
 _NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
+_STEPS = ("multipleOf", "divisibleBy")
+_LONGEST_STEP = 60
+_COUNTS = (
+    *("minLength", "maxLength", "minItems", "maxItems"),
+    *("minContains", "maxContains", "minProperties", "maxProperties"),
+)
 _STRING = ("minLength", "maxLength", "pattern", "format")
-_ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems")
-_OBJECT = ("properties", "required", "additionalProperties")
-_OF_ONE_TYPE = frozenset((*_NUMBER, *_STRING, *_ARRAY, *_OBJECT, "type"))
+_ARRAY = ("prefixItems", "items", "additionalItems", "minItems", "maxItems", "contains", "uniqueItems")
+_MEMBERS = ("properties", "required", "additionalProperties", "patternProperties")
+_OBJECT = (*_MEMBERS, "minProperties", "maxProperties", "dependentRequired", "dependencies")
+_OF_ONE_TYPE = frozenset((*_NUMBER, *_STEPS, *_STRING, *_ARRAY, *_OBJECT, "type"))
 _LARGEST_EXPONENT = 2000
 
 
@@ -53,19 +64,25 @@ class Assertions:
         self.document = document
         self.limits = document.options.limits
 
-    def of(self, schema: dict[str, Any], pointer: str) -> list[int]:
-        """Return the expressions of what a schema's own keywords say; none for a schema that says nothing."""
+    def of(self, schema: dict[str, Any], pointer: str, *, extra: bool) -> list[int]:
+        """Return the expressions of what a schema's own keywords say; none for a schema that says nothing.
+
+        Args:
+            schema: the schema.
+            pointer: where it is.
+            extra: whether objects may have more members where `additionalProperties` is absent.
+        """
         algebra = self.document.algebra
         parts = []
         if not _OF_ONE_TYPE.isdisjoint(schema):
-            parts.append(algebra.union(self._by_type(schema, pointer)))
+            parts.append(algebra.union(self._by_type(schema, pointer, extra=extra)))
         for keyword in ("enum", "const"):
             if keyword in schema:
                 values = [schema["const"]] if keyword == "const" else schema["enum"]
                 parts.append(self._constants(values, f"{pointer}/{keyword}"))
         return parts
 
-    def _by_type(self, schema: dict[str, Any], pointer: str) -> tuple[Shape, ...]:
+    def _by_type(self, schema: dict[str, Any], pointer: str, *, extra: bool) -> tuple[Shape, ...]:
         found: list[Shape] = []
         for name in self._types(schema, pointer):
             shape: Shape | None
@@ -76,7 +93,7 @@ class Assertions:
             elif name == "array":
                 shape = self._array(schema, pointer)
             elif name == "object":
-                shape = self._object(schema, pointer)
+                shape = self._object(schema, pointer, extra=extra)
             else:
                 shape = FREE[name]
             if shape is not None:
@@ -101,8 +118,22 @@ class Assertions:
             raise wrong(where, "must be a non-negative integer", value)
         if keyword in _NUMBER and not (keyword.startswith("exclusive") and isinstance(value, bool)):
             self._number_at(value, where)
+        if keyword == "uniqueItems" and not isinstance(value, bool):
+            raise wrong(where, "must be true or false", value)
+        if keyword in _STEPS:
+            self._step(value, where)
         if keyword == "required" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
             raise wrong(where, "must be an array of strings", value)
+        if keyword == "patternProperties" and isinstance(value, dict):
+            for pattern in value:
+                self._check_pattern(pattern, where)
+        if keyword in {"dependentRequired", "dependencies"}:
+            if not isinstance(value, dict):
+                raise wrong(where, "must be an object", value)
+            for names in value.values():
+                is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+                if not is_list and (keyword == "dependentRequired" or not isinstance(names, (dict, bool))):
+                    raise wrong(where, "must hold arrays of strings", names)
         if keyword == "pattern":
             with suppress(UnsupportedFeatureError, LimitExceededError):  # raised where it says something
                 self._check_pattern(value, where)
@@ -127,7 +158,19 @@ class Assertions:
                 limit = self._bound(value, f"{pointer}/{keyword}")
                 new = Bounds(low=limit) if keyword == "minimum" else Bounds(high=limit)
             bounds = bounds.meet(new)
-        return reduced(Num(bounds, integer))
+        steps = tuple(
+            (self._step(schema[keyword], f"{pointer}/{keyword}"), True) for keyword in _STEPS if keyword in schema
+        )
+        return reduced(Num(bounds, integer, multiples=tuple(dict(steps).items())))
+
+    def _step(self, value: object, where: str) -> Decimal:
+        step = self._number_at(value, where)
+        if step <= 0:
+            raise wrong(where, "must be greater than 0", value)
+        if len(step.as_tuple().digits) + abs(step.adjusted()) > _LONGEST_STEP:
+            reason = f"multiples of numbers with more than {_LONGEST_STEP} digits are not supported"
+            raise UnsupportedFeatureError(where.rsplit("/", 1)[1], where, reason, "Leave it out, and round the answer.")
+        return step
 
     def _exclusive_draft4(self, schema: dict[str, Any], pointer: str, keyword: str) -> Bounds:
         name = "minimum" if keyword == "exclusiveMinimum" else "maximum"
@@ -205,24 +248,57 @@ class Assertions:
             places, items = items, schema.get("additionalItems", True)
         prefix = tuple(expression_of(part) for part in places)
         minimum = self._count(schema, "minItems", pointer) or 0
-        return reduced(Arr(prefix, expression_of(items), minimum, self._count(schema, "maxItems", pointer)))
+        contains: tuple[Contains, ...] = ()
+        if "contains" in schema:
+            least = self._count(schema, "minContains", pointer)
+            most = self._count(schema, "maxContains", pointer)
+            contains = (Contains(expression_of(schema["contains"]), 1 if least is None else least, most),)
+        unique = schema.get("uniqueItems", False) is True
+        if unique and self.document.algebra.unique_at == "#":
+            self.document.algebra.unique_at = f"{pointer}/uniqueItems"
+        maximum = self._count(schema, "maxItems", pointer)
+        shape = Arr(prefix, expression_of(items), minimum, maximum, contains, unique)
+        return reduced_array(shape, self.document.algebra)
 
-    def _object(self, schema: dict[str, Any], pointer: str) -> Shape:
+    def _object(self, schema: dict[str, Any], pointer: str, *, extra: bool) -> Shape | None:
         if _free(schema, _OBJECT):
-            if self.document.options.extra == "forbid":
+            if not extra:
                 self.document.report.append(ReportItem(pointer, "additionalProperties", "exact", "extra='forbid'"))
-                return Obj((), 1)
+                return Obj((), others(FALSE))
             return FREE["object"]
-        expression_of = self.document.expression_of
-        required = schema.get("required", [])
-        extra = expression_of(schema.get("additionalProperties", self.document.options.extra == "schema"))
-        names = dict.fromkeys(required)
-        declared = schema.get("properties", {})
-        props = [Prop(name, expression_of(part), name in names) for name, part in declared.items()]
-        props += [Prop(name, extra, required=True) for name in names if name not in declared]
-        for prop in props:
-            check_text(prop.name, pointer)
-        return Obj(tuple(props), extra)
+        algebra, expression_of = self.document.algebra, self.document.expression_of
+        names = dict.fromkeys(schema.get("required", []))
+        patterns = {pattern: expression_of(part) for pattern, part in schema.get("patternProperties", {}).items()}
+        groups = parted(patterns, expression_of(schema.get("additionalProperties", extra)), algebra)
+        props = []
+        for name, part in schema.get("properties", {}).items():
+            check_text(name, pointer)
+            expression = expression_of(part)
+            for pattern, asked in patterns.items():
+                if filtered((name,), ((pattern, True),), self.limits):
+                    expression = algebra.meet(expression, asked)
+            props.append(Prop(name, expression, name in names))
+            names.pop(name, None)
+        for name in names:
+            check_text(name, pointer)
+            props.append(Prop(name, expression_at(Obj((), groups), name, self.limits), required=True))
+        shape = Obj(
+            tuple(props),
+            groups,
+            minimum=self._count(schema, "minProperties", pointer) or 0,
+            maximum=self._count(schema, "maxProperties", pointer),
+            implied=self._implied(schema, pointer),
+        )
+        return reduced_object(shape)
+
+    @staticmethod
+    def _implied(schema: dict[str, Any], pointer: str) -> tuple[tuple[str, str], ...]:
+        found: dict[tuple[str, str], None] = {}
+        for keyword in ("dependentRequired", "dependencies"):
+            for name, others_ in schema.get(keyword, {}).items():
+                for other in others_ if isinstance(others_, list) else ():
+                    found[check_text(name, pointer), check_text(other, pointer)] = None
+        return tuple(pair for pair in found if pair[0] != pair[1])
 
     # Constants
 
@@ -291,7 +367,7 @@ class Assertions:
             if isinstance(value, dict):
                 names = [check_text(name, where) for name in value]
                 pairs = zip(names, parts, strict=True)
-                done[id(value)] = Obj(tuple(Prop(name, part, required=True) for name, part in pairs), 1)
+                done[id(value)] = Obj(tuple(Prop(name, part, required=True) for name, part in pairs), others(FALSE))
             else:
                 done[id(value)] = Arr(tuple(parts), 1, len(parts), len(parts))
         return done[id(root)]

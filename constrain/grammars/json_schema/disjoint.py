@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from constrain.grammars.json_schema.algebra import Algebra
+from constrain.grammars.json_schema.array_shapes import conjoin_arrays, item_at
+from constrain.grammars.json_schema.conjunctions import conjoin
+from constrain.grammars.json_schema.object_shapes import expression_at
 from constrain.grammars.json_schema.patterns import has_text
-from constrain.grammars.json_schema.shapes import Arr, Num, Obj, Shape, Str, conjoin
+from constrain.grammars.json_schema.shapes import Arr, Num, Obj, Shape, Str
 
 _MAX_DEPTH = 4
 
@@ -67,9 +70,9 @@ def _shapes_disjoint(algebra: Algebra, a: Shape, b: Shape, depth: int) -> bool:
     if isinstance(a, Arr) and isinstance(b, Arr):
         if depth >= _MAX_DEPTH:
             return False
-        both = conjoin(a, b, algebra.meet)
-        return both is None or (isinstance(both, Arr) and _arrays_disjoint(algebra, a, b, both.minimum, depth + 1))
-    shared = algebra.filtered(conjoin(a, b, algebra.meet))
+        both = conjoin_arrays(a, b, algebra)
+        return both is None or _arrays_disjoint(algebra, a, b, both.minimum, depth + 1)
+    shared = conjoin(a, b, algebra)
     return shared is None or (isinstance(shared, Str) and not has_text(shared, algebra.limits))
 
 
@@ -80,8 +83,8 @@ def _objects_disjoint(algebra: Algebra, a: Obj, b: Obj, depth: int) -> bool:
     for name in dict.fromkeys((*mine, *theirs)):
         p, q = mine.get(name), theirs.get(name)
         if (p is not None and p.required) or (q is not None and q.required):
-            one = a.extra if p is None else p.expression
-            other = b.extra if q is None else q.expression
+            one = expression_at(a, name, algebra.limits) if p is None else p.expression
+            other = expression_at(b, name, algebra.limits) if q is None else q.expression
             if are_disjoint(algebra, one, other, depth):
                 return True
     return False
@@ -89,8 +92,6 @@ def _objects_disjoint(algebra: Algebra, a: Obj, b: Obj, depth: int) -> bool:
 
 def _arrays_disjoint(algebra: Algebra, a: Arr, b: Arr, minimum: int, depth: int) -> bool:
     for place in range(min(minimum, max(len(a.prefix), len(b.prefix)) + 1)):
-        one = a.prefix[place] if place < len(a.prefix) else a.items
-        other = b.prefix[place] if place < len(b.prefix) else b.items
-        if are_disjoint(algebra, one, other, depth):
+        if are_disjoint(algebra, item_at(a, place), item_at(b, place), depth):
             return True
     return False

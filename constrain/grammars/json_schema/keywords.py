@@ -12,16 +12,22 @@ from constrain.errors import LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.formats.table import FORMATS, STATUS
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.algebra import Algebra
-from constrain.grammars.json_schema.assertions import Assertions, wrong
+from constrain.grammars.json_schema.assertions import Assertions, check_text, wrong
 from constrain.grammars.json_schema.disjoint import are_disjoint, told_apart
+from constrain.grammars.json_schema.instances import Instances
+from constrain.grammars.json_schema.object_shapes import key_groups
 from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_schema.references import References, below, escaped
-from constrain.grammars.json_schema.shapes import FALSE, TRUE
+from constrain.grammars.json_schema.shapes import EVERYTHING, FALSE, TRUE, Obj, Prop, Str
 from constrain.grammars.json_values import brief
 from constrain.ir import ReportItem
 
 _LISTS = ("prefixItems", "anyOf", "allOf", "oneOf")
-_SINGLE = ("additionalProperties", "items", "additionalItems")
+_MAPS = ("properties", "patternProperties", "dependentSchemas", "dependencies")
+# What stands here does not describe the answer itself, so extra="forbid" does not reach into it.
+_TESTS = ("not", "if", "contains", "propertyNames", "dependentSchemas", "dependencies")
+_SINGLE = ("additionalProperties", "items", "additionalItems", "then", "else", "not", "if", "contains", "propertyNames")
+_NO_OBJECTS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Obj))
 
 
 class Document:
@@ -35,12 +41,14 @@ class Document:
         self.algebra = Algebra(options.limits)
         self.report: list[ReportItem] = []
         self.schemas: list[dict[str, Any]] = []
-        self.pointers: list[str] = []
+        self.pointers = self.algebra.pointers
         self._bases: list[str] = []
         self._depths: list[int] = []
         self._places: dict[int, int] = {}
         self._targets: dict[int, int] = {}  # location of a schema with $ref -> location it names, or a bool schema
-        self._exclusive: list[tuple[str, list[int]]] = []
+        self._tests: set[int] = set()  # locations below one of `_TESTS`
+        self._exclusive: list[tuple[str, int, list[int]]] = []  # pointer, location, branches
+        self._named: list[tuple[str, int, int]] = []  # pointer, location, what the names of members must be
         self._assertions = Assertions(self)
 
     def read(self, root: Any) -> int:
@@ -57,13 +65,12 @@ class Document:
         targets = self.algebra.targets
         for place in range(len(self.schemas) - 1, -1, -1):
             targets[place] = self._expression(place)
-        for pointer, parts in self._exclusive:
-            self._check_exclusive(pointer, parts)
+        self._settle()
         return self.expression_of(root)
 
     # Finding subschemas
 
-    def _place(self, schema: Any, pointer: str, base: str, depth: int) -> None:
+    def _place(self, schema: Any, pointer: str, base: str, depth: int, *, test: bool = False) -> None:
         """Give a schema a location, once."""
         if isinstance(schema, bool):
             return
@@ -76,6 +83,8 @@ class Document:
             raise LimitExceededError("max_schema_nodes", limits.max_schema_nodes, "in one schema")
         if depth > limits.max_nesting:
             raise LimitExceededError("max_nesting", limits.max_nesting, "in the schema")
+        if test:
+            self._tests.add(len(self.schemas))
         self._places[id(schema)] = len(self.schemas)
         self.schemas.append(schema)
         self.pointers.append(pointer)
@@ -85,11 +94,11 @@ class Document:
 
     def _discover(self, at: int) -> None:
         """Check the keywords of one schema and give locations to its subschemas."""
-        schema, pointer, depth = self.schemas[at], self.pointers[at], self._depths[at] + 1
+        schema, pointer = self.schemas[at], self.pointers[at]
         base = self._bases[at] = self.references.base_of(schema, self._bases[at])
         if "$ref" in schema:
             target, where, uri = self.references.resolve(schema["$ref"], pointer, base)
-            self._place(target, where, uri if uri != base else base, 0)
+            self._place(target, where, uri if uri != base else base, 0, test=at in self._tests)
             self._targets[at] = self._places.get(id(target), -1 if target is True else -2)
             self._note(pointer, "$ref", "exact")
             if self.draft <= 7:
@@ -106,7 +115,7 @@ class Document:
             if keyword == "items" and isinstance(value, list) and "prefixItems" in schema:
                 raise wrong(f"{pointer}/items", "must be one schema, for the items after prefixItems", value)
             if keyword in vocabulary.ENFORCED:
-                self._subschemas(keyword, value, pointer, base, depth)
+                self._subschemas(keyword, at, base, test=at in self._tests or keyword in _TESTS)
             elif keyword == "format":
                 self._format(value, schema, pointer)
             elif keyword in vocabulary.REFUSED:
@@ -115,26 +124,33 @@ class Document:
                 known = keyword in vocabulary.ANNOTATIONS
                 self._note(pointer, keyword, "annotation", "" if known else "not a keyword of JSON Schema")
 
-    def _subschemas(self, keyword: str, value: Any, pointer: str, base: str, depth: int) -> None:
+    def _subschemas(self, keyword: str, at: int, base: str, *, test: bool) -> None:
+        schema, pointer, depth = self.schemas[at], self.pointers[at], self._depths[at] + 1
+        value, inside = schema[keyword], below(pointer, keyword)
         if keyword != "$ref":
-            self._assertions.check(keyword, value, f"{pointer}/{keyword}")
-            self._note(pointer, keyword, "exact")
-        if keyword == "properties":
+            self._assertions.check(keyword, value, inside)
+            alone = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}.get(keyword)
+            unsaid = alone is not None and alone not in schema
+            note = f"says nothing without {alone}" if unsaid else ""
+            if keyword in vocabulary.CAPPED:
+                self._note(pointer, keyword, "cap", vocabulary.CAPPED[keyword])
+            else:
+                self._note(pointer, keyword, "exact", note)
+        if keyword in _MAPS:
             if not isinstance(value, dict):
-                raise wrong(f"{pointer}/properties", "must be an object", value)
-            inside = below(pointer, "properties")
+                raise wrong(inside, "must be an object", value)
             for name, part in value.items():
                 if not isinstance(name, str):
                     raise wrong(inside, "must have strings as keys", name)
-                self._place(part, below(inside, escaped(name)), base, depth)
+                if keyword != "dependencies" or not isinstance(part, list):
+                    self._place(part, below(inside, escaped(name)), base, depth, test=test)
         elif keyword in _LISTS or (keyword == "items" and isinstance(value, list)):
             if not isinstance(value, list) or (not value and keyword not in {"items", "prefixItems"}):
-                raise wrong(f"{pointer}/{keyword}", "must be a non-empty array of schemas", value)
-            inside = below(pointer, keyword)
+                raise wrong(inside, "must be a non-empty array of schemas", value)
             for place, part in enumerate(value):
-                self._place(part, below(inside, str(place)), base, depth)
+                self._place(part, below(inside, str(place)), base, depth, test=test)
         elif keyword in _SINGLE:
-            self._place(value, below(pointer, keyword), base, depth)
+            self._place(value, inside, base, depth, test=test)
 
     def _note(self, pointer: str, keyword: str, status: str, note: str = "") -> None:
         self.report.append(ReportItem(pointer, keyword, status, note))
@@ -147,9 +163,6 @@ class Document:
             value == vacuous and type(value) is type(vacuous) for vacuous in vocabulary.VACUOUS.get(keyword, ())
         ) or (about is not None and not _allows(types, about)):
             self._note(pointer, keyword, "exact", "says nothing here")
-            return
-        if keyword in {"then", "else"} and "if" not in schema:
-            self._note(pointer, keyword, "exact", "says nothing without if")
             return
         raise UnsupportedFeatureError(
             keyword, f"{pointer}/{escaped(keyword)}", "the keyword is not enforced yet", vocabulary.REFUSED[keyword]
@@ -185,24 +198,99 @@ class Document:
             parts.append(self.algebra.reference(target) if target >= 0 else TRUE if target == -1 else FALSE)
             if self.draft <= 7:
                 return parts[0]
-        parts.extend(self._assertions.of(schema, pointer))
-        if "allOf" in schema:
-            parts.extend(self.expression_of(part) for part in schema["allOf"])
-        for keyword in ("anyOf", "oneOf"):
-            if keyword in schema:
-                branches = [self.expression_of(part) for part in schema[keyword]]
-                parts.append(self.algebra.any_of(branches))
-                if keyword == "oneOf" and len(branches) > 1:
-                    self._exclusive.append((f"{pointer}/oneOf", branches))
+        extra = self.options.extra == "schema" or at in self._tests
+        parts.extend(self._assertions.of(schema, pointer, extra=extra))
+        parts.extend(self._combined(schema, pointer))
         return parts[0] if len(parts) == 1 else self.algebra.conjunction(parts)
+
+    def _combined(self, schema: dict[str, Any], pointer: str) -> list[int]:
+        """Return the expressions of the keywords that combine other schemas."""
+        algebra, expression_of = self.algebra, self.expression_of
+        parts = [expression_of(part) for part in schema.get("allOf", ())]
+        if "anyOf" in schema:
+            parts.append(algebra.any_of([expression_of(part) for part in schema["anyOf"]]))
+        if "oneOf" in schema:
+            branches = [expression_of(part) for part in schema["oneOf"]]
+            parts.append(
+                branches[0] if len(branches) == 1 else self._later(self._exclusive, pointer, "oneOf", branches)
+            )
+        if "not" in schema:
+            parts.append(algebra.not_of(expression_of(schema["not"])))
+        if "if" in schema and ("then" in schema or "else" in schema):
+            test = expression_of(schema["if"])
+            met = algebra.all_of((test, expression_of(schema.get("then", True))))
+            parts.append(
+                algebra.any_of((met, algebra.all_of((algebra.not_of(test), expression_of(schema.get("else", True))))))
+            )
+        if "propertyNames" in schema:
+            names = expression_of(schema["propertyNames"])
+            parts.append(self._later(self._named, pointer, "propertyNames", names))
+        for keyword in ("dependentSchemas", "dependencies"):
+            for name, part in schema.get(keyword, {}).items():
+                if not isinstance(part, list):
+                    check_text(name, pointer)
+                    without = (*_NO_OBJECTS, Obj((Prop(name, FALSE, required=False),)))
+                    having = algebra.union((Obj((Prop(name, TRUE, required=True),)),))
+                    parts.append(
+                        algebra.any_of((algebra.union(without), algebra.all_of((having, expression_of(part)))))
+                    )
+        return parts
+
+    # What is known only when every schema has its expression
+
+    def _later(self, waiting: list[Any], pointer: str, keyword: str, about: Any) -> int:
+        """Return a reference whose target `_settle` finds; an empty schema stands at its location."""
+        location = len(self.algebra.targets)
+        self.algebra.targets.append(None)
+        waiting.append((f"{pointer}/{keyword}", location, about))
+        return self.algebra.reference(location)
+
+    def _settle(self) -> None:
+        """Give `oneOf` and `propertyNames` their targets; first ones that allow more, by which overlaps are found."""
+        algebra, targets = self.algebra, self.algebra.targets
+        algebra.provisional = True
+        for _, location, branches in self._exclusive:
+            targets[location] = algebra.any_of(branches)
+        for _, location, _ in self._named:
+            targets[location] = TRUE
+        exact = [self._exactly_one(pointer, branches) for pointer, _, branches in self._exclusive]
+        algebra.provisional = False
+        for (_, location, _), expression in zip(self._exclusive, exact, strict=True):
+            targets[location] = expression
+        algebra.forget()
+        for _, location, names in self._named:
+            shapes = [shape for shape in algebra.unfold(names) if isinstance(shape, Str)]
+            targets[location] = algebra.union((*_NO_OBJECTS, key_groups(shapes, algebra)))
+        algebra.forget()
+
+    def _exactly_one(self, pointer: str, parts: list[int]) -> int:
+        """Return the expression of the values in just one of some expressions."""
+        algebra = self.algebra
+        if told_apart(algebra, parts):
+            return algebra.any_of(parts)
+        pairs = len(parts) * (len(parts) - 1) // 2
+        if pairs > self.options.limits.max_schema_nodes:
+            raise LimitExceededError(
+                "max_schema_nodes", self.options.limits.max_schema_nodes, f"by pairs of branches at {pointer}"
+            )
+        rivals: dict[int, list[int]] = {place: [] for place in range(len(parts))}
+        for place, first in enumerate(parts):
+            for later in range(place + 1, len(parts)):
+                if first == parts[later] or not are_disjoint(algebra, first, parts[later]):
+                    rivals[place].append(later)
+                    rivals[later].append(place)
+        ways = []
+        for place, part in enumerate(parts):
+            ways.append(algebra.all_of((part, *(algebra.not_of(parts[other]) for other in rivals[place]))))
+        return algebra.any_of(ways)
 
     def why_empty(self, root: Any) -> tuple[str, str]:
         """Return the place and the reason for which the document has no instance, as far as it is plain to see."""
         if root is False:
             return "#", "the schema is false"
-        algebra, guilty = self.algebra, "#"
+        instances, guilty = Instances(self.algebra), "#"
         for at, schema in enumerate(self.schemas):
-            if algebra.productive(self.expression_of(schema)):
+            if instances.productive(self.expression_of(schema)):
                 continue
             pointer = self.pointers[at]
             if schema.get("enum") == []:
@@ -210,7 +298,7 @@ class Document:
             if "$ref" not in schema:
                 guilty = pointer
             parts = [part for part in self._parts(schema, pointer) if part is not False]
-            if all(algebra.productive(self.expression_of(part)) for part in parts):
+            if all(instances.productive(self.expression_of(part)) for part in parts):
                 return pointer, "its keywords contradict each other"
         return guilty, "it comes back to itself, so that no finite value satisfies it"
 
@@ -224,25 +312,6 @@ class Document:
         if isinstance(schema.get("items"), dict):
             found.append(schema["items"])
         return found
-
-    def _check_exclusive(self, pointer: str, parts: list[int]) -> None:
-        """Refuse a `oneOf` unless no value can be in two of its branches: it is then an `anyOf`."""
-        if told_apart(self.algebra, parts):
-            return
-        pairs = len(parts) * (len(parts) - 1) // 2
-        if pairs > self.options.limits.max_schema_nodes:
-            raise LimitExceededError(
-                "max_schema_nodes", self.options.limits.max_schema_nodes, f"by pairs of branches at {pointer}"
-            )
-        for place, first in enumerate(parts):
-            for later in range(place + 1, len(parts)):
-                if not are_disjoint(self.algebra, first, parts[later]):
-                    raise UnsupportedFeatureError(
-                        "oneOf",
-                        pointer,
-                        f"branches {place} and {later} may overlap, and values in both are not excluded yet",
-                        "Use anyOf, or tell the branches apart by type or by a required property with const or enum.",
-                    )
 
 
 def _allows(types: object, about: str) -> bool:

@@ -1,21 +1,33 @@
 """Shapes: what a schema says of the values of one type. A schema denotes a union of shapes.
 
 Shapes are plain tuples, compared by content; the schemas of members and items are ids of expressions (`algebra`).
-Each holds exactly the constraints that are closed under conjunction, so that `conjoin` is exact. Not(shape) can be
-written with the same parts: a forbidden property is one whose expression is FALSE, a pattern carries its sign.
+Each holds exactly the constraints that are closed under conjunction, so that `conjoin` is exact, and the complement of
+one is a union of others (`complements`): a forbidden property is one whose expression is FALSE, a pattern has a sign.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Union
 
-from constrain.grammars.json_numbers import UNBOUNDED, Bounds
+from constrain.grammars.json_numbers import UNBOUNDED, Bounds, has_multiple, is_multiple
+from constrain.limits import Limits
 
+_ONE = Decimal(1)
 TRUE = 0  # the expression of every value
 FALSE = 1  # the expression of none
-Meet = Callable[[int, int], int]
+
+
+class Merge(Protocol):
+    """What conjunctions need of the algebra."""
+
+    limits: Limits
+
+    def meet(self, a: int, b: int) -> int:
+        """Return the expression of the values in both."""
+
+    def not_of(self, expression: int) -> int:
+        """Return the expression of all values that are not in one."""
 
 
 class Null(NamedTuple):
@@ -32,10 +44,15 @@ class Bool(NamedTuple):
 
 
 class Num(NamedTuple):
-    """Numbers inside bounds; integers only; one of `values` (number and spellings) only."""
+    """Numbers inside bounds; integers only, or none (`fraction`); multiples of some numbers (True) and not of others.
+
+    Only one of `values` (number and spellings).
+    """
 
     bounds: Bounds = UNBOUNDED
     integer: bool = False
+    fraction: bool = False
+    multiples: tuple[tuple[Decimal, bool], ...] = ()
     values: tuple[tuple[Decimal, tuple[str, ...]], ...] | None = None
     kind: str = "number"
 
@@ -46,26 +63,43 @@ class Format(NamedTuple):
     name: str
 
 
-Pattern = str | Format
+# A shape of strings stands where a pattern does in its own complement, which would else be many shapes.
+Pattern = Union[str, Format, "Str"]
+Patterns = tuple[tuple[Pattern, bool], ...]  # each matches (True) or does not match
 
 
 class Str(NamedTuple):
-    """Strings of `minimum` to `maximum` code points that match (True) or do not match patterns; one of `texts` only."""
+    """Strings of `minimum` to `maximum` code points that match (True) or do not match patterns.
+
+    Only one of `texts`, and none of `excluded`.
+    """
 
     minimum: int = 0
     maximum: int | None = None
-    patterns: tuple[tuple[Pattern, bool], ...] = ()
+    patterns: Patterns = ()
     texts: tuple[str, ...] | None = None
+    excluded: tuple[str, ...] = ()
     kind: str = "string"
 
 
+class Contains(NamedTuple):
+    """How many items, from place `start` on, an expression must hold for."""
+
+    expression: int
+    minimum: int = 1
+    maximum: int | None = None
+    start: int = 0
+
+
 class Arr(NamedTuple):
-    """Arrays: an expression for each of the first places, one for the rest, and how many there may be."""
+    """Arrays: an expression for each of the first places, one for the rest, how many there may be, all different or not."""
 
     prefix: tuple[int, ...] = ()
     items: int = TRUE
     minimum: int = 0
     maximum: int | None = None
+    contains: tuple[Contains, ...] = ()
+    unique: bool = False
     kind: str = "array"
 
 
@@ -77,11 +111,38 @@ class Prop(NamedTuple):
     required: bool
 
 
+class Group(NamedTuple):
+    """Undeclared members whose keys match all patterns: the expression of their values."""
+
+    patterns: Patterns
+    expression: int
+
+
+class Some(NamedTuple):
+    """A demand: some member whose key matches all patterns and is none of `names` has a value in `expression`."""
+
+    patterns: Patterns
+    names: tuple[str, ...]
+    expression: int
+
+
+def others(expression: int) -> tuple[Group, ...]:
+    """Return the groups of an object whose undeclared members all have values in one expression."""
+    return (Group((), expression),)
+
+
 class Obj(NamedTuple):
-    """Objects: declared members in order, and an expression for all others."""
+    """Objects: declared members in order; groups that part all other keys among them; demands; how many members.
+
+    `implied` holds pairs of names: where the first is, the second must be.
+    """
 
     props: tuple[Prop, ...] = ()
-    extra: int = TRUE
+    groups: tuple[Group, ...] = others(TRUE)
+    some: tuple[Some, ...] = ()
+    minimum: int = 0
+    maximum: int | None = None
+    implied: tuple[tuple[str, str], ...] = ()
     kind: str = "object"
 
 
@@ -97,35 +158,42 @@ FREE: dict[str, Shape] = {
 EVERYTHING: tuple[Shape, ...] = tuple(FREE.values())
 
 
-def conjoin(a: Shape, b: Shape, meet: Meet) -> Shape | None:
-    """Return the shape of the values in both, or None if there are plainly none.
+def is_scalar(shape: Shape) -> bool:
+    """Return whether the values of a shape hold no other values."""
+    return not isinstance(shape, (Arr, Obj))
 
-    Args:
-        a, b: two shapes.
-        meet: gives the expression of the values in two expressions.
-    """
-    if a.kind != b.kind:
-        return None
-    if a == b or b == FREE[b.kind]:
-        return a
-    if a == FREE[a.kind]:
-        return b
+
+def conjoin_scalars(a: Shape, b: Shape) -> Shape | None:
+    """Return the shape of the values in two shapes of one kind, neither arrays nor objects; None if there are none."""
     if isinstance(a, Bool) and isinstance(b, Bool):
         return reduced(Bool(tuple(value for value in a.allowed if value in b.allowed)))
     if isinstance(a, Num) and isinstance(b, Num):
-        return reduced(Num(a.bounds.meet(b.bounds), a.integer or b.integer, _meet_values(a.values, b.values)))
+        values = _meet_values(a.values, b.values)
+        multiples = dict(a.multiples)
+        if any(multiples.setdefault(step, sign) != sign for step, sign in b.multiples):
+            return None
+        whole, broken = a.integer or b.integer, a.fraction or b.fraction
+        return reduced(Num(a.bounds.meet(b.bounds), whole, broken, tuple(multiples.items()), values))
     if isinstance(a, Str) and isinstance(b, Str):
         texts = a.texts if b.texts is None else b.texts
         if a.texts is not None and b.texts is not None:
             kept = set(b.texts)
             texts = tuple(text for text in a.texts if text in kept)
-        patterns = tuple(dict.fromkeys(a.patterns + b.patterns))
-        return reduced(Str(max(a.minimum, b.minimum), least(a.maximum, b.maximum), patterns, texts))
-    if isinstance(a, Arr) and isinstance(b, Arr):
-        return _conjoin_arrays(a, b, meet)
-    assert isinstance(a, Obj)
-    assert isinstance(b, Obj)
-    return _conjoin_objects(a, b, meet)
+        patterns = both(a.patterns, b.patterns)
+        if patterns is None:
+            return None
+        excluded = tuple(dict.fromkeys(a.excluded + b.excluded))
+        return reduced(Str(max(a.minimum, b.minimum), least(a.maximum, b.maximum), patterns, texts, excluded))
+    return a
+
+
+def both(first: Patterns, second: Patterns) -> Patterns | None:
+    """Return all patterns of both; None if one is to match and not to match."""
+    found = dict(first)
+    for pattern, sign in second:
+        if found.setdefault(pattern, sign) != sign:
+            return None
+    return tuple(found.items())
 
 
 def _meet_values(
@@ -137,32 +205,6 @@ def _meet_values(
     return tuple((value, tuple(dict.fromkeys(texts + kept[value]))) for value, texts in a if value in kept)
 
 
-def _conjoin_arrays(a: Arr, b: Arr, meet: Meet) -> Shape | None:
-    length = max(len(a.prefix), len(b.prefix))
-    places = [
-        meet(
-            a.prefix[place] if place < len(a.prefix) else a.items,
-            b.prefix[place] if place < len(b.prefix) else b.items,
-        )
-        for place in range(length)
-    ]
-    maximum = least(a.maximum, b.maximum)
-    return reduced(Arr(tuple(places), meet(a.items, b.items), max(a.minimum, b.minimum), maximum))
-
-
-def _conjoin_objects(a: Obj, b: Obj, meet: Meet) -> Shape:
-    others = {prop.name: prop for prop in b.props}
-    props = []
-    for prop in a.props:
-        other = others.pop(prop.name, None)
-        if other is None:
-            props.append(Prop(prop.name, meet(prop.expression, b.extra), prop.required))
-        else:
-            props.append(Prop(prop.name, meet(prop.expression, other.expression), prop.required or other.required))
-    props.extend(Prop(prop.name, meet(a.extra, prop.expression), prop.required) for prop in others.values())
-    return Obj(tuple(props), meet(a.extra, b.extra))
-
-
 def least(a: int | None, b: int | None) -> int | None:
     """Return the smaller of two bounds, None being none."""
     if a is None or b is None:
@@ -171,37 +213,38 @@ def least(a: int | None, b: int | None) -> int | None:
 
 
 def reduced(shape: Shape) -> Shape | None:
-    """Return the shape with redundant parts removed, or None if it is plainly empty; patterns are not looked into."""
+    """Return a scalar shape without redundant parts, or None if it is plainly empty; patterns are not looked into."""
     if isinstance(shape, Bool):
         return shape if shape.allowed else None
     if isinstance(shape, Num):
         return _reduced_number(shape)
     if isinstance(shape, Str):
+        low, high, excluded = shape.minimum, shape.maximum, shape.excluded
         if shape.texts is not None:
-            texts = tuple(text for text in shape.texts if _fits(len(text), shape.minimum, shape.maximum))
+            bad = set(excluded)
+            texts = tuple(text for text in shape.texts if _fits(len(text), low, high) and text not in bad)
             return Str(0, None, shape.patterns, texts) if texts else None
-        return None if shape.maximum is not None and shape.minimum > shape.maximum else shape
-    if isinstance(shape, Arr):
-        prefix, maximum = shape.prefix, shape.maximum
-        if maximum is not None:
-            prefix = prefix[:maximum]
-        if shape.items == FALSE:
-            maximum = least(maximum, len(prefix))
-        if maximum is not None and shape.minimum > maximum:
-            return None
-        return Arr(prefix, shape.items, shape.minimum, maximum)
+        if excluded:
+            excluded = tuple(text for text in excluded if _fits(len(text), low, high))
+        return None if high is not None and low > high else shape._replace(excluded=excluded)
     return shape
 
 
 def _reduced_number(shape: Num) -> Num | None:
+    bounds = shape.bounds
+    if shape.integer and shape.fraction:
+        return None
+    asked = shape.multiples + ((_ONE, True),) * shape.integer + ((_ONE, False),) * shape.fraction
     if shape.values is None:
-        return None if shape.bounds.is_empty(integer=shape.integer) else shape
+        if bounds.is_empty(integer=shape.integer) or (asked and not has_multiple(bounds, asked)):
+            return None
+        return shape
     values = tuple(
         (value, texts)
         for value, texts in shape.values
-        if shape.bounds.holds(value) and (not shape.integer or value == value.to_integral_value())
+        if bounds.holds(value) and all(is_multiple(value, step) == sign for step, sign in asked)
     )
-    return Num(UNBOUNDED, shape.integer, values) if values else None
+    return Num(UNBOUNDED, shape.integer, values=values) if values else None
 
 
 def _fits(length: int, minimum: int, maximum: int | None) -> bool:

@@ -11,12 +11,27 @@ ENFORCED = frozenset(
         "allOf",
         "anyOf",
         "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
         "properties",
         "required",
         "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
         "prefixItems",
         "items",
         "additionalItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "uniqueItems",
         "minItems",
         "maxItems",
         "minLength",
@@ -26,8 +41,13 @@ ENFORCED = frozenset(
         "maximum",
         "exclusiveMinimum",
         "exclusiveMaximum",
+        "multipleOf",
+        "divisibleBy",
     }
 )
+
+# Enforced, but not every spelling of a value is offered.
+CAPPED = dict.fromkeys(("multipleOf", "divisibleBy"), "numbers are written without an exponent")
 
 # Say nothing about an instance by themselves.
 ANNOTATIONS = frozenset(
@@ -53,25 +73,7 @@ ANNOTATIONS = frozenset(
 STRINGS = frozenset({"$schema", "$id", "$anchor", "format"})
 CONTAINERS = frozenset({"$defs", "definitions"})
 
-_COUNT = "Count or list the allowed cases with enum or anyOf."
-_MERGE = "Write the allowed cases as anyOf."
 REFUSED = {
-    "not": _MERGE,
-    "if": _MERGE,
-    "then": _MERGE,
-    "else": _MERGE,
-    "dependentSchemas": _MERGE,
-    "dependentRequired": _MERGE,
-    "dependencies": _MERGE,
-    "patternProperties": "Declare the properties, or use additionalProperties with one schema.",
-    "propertyNames": "Declare the properties and set additionalProperties to false.",
-    "minProperties": "List what must be there in required.",
-    "maxProperties": "Declare the properties and set additionalProperties to false.",
-    "contains": "Give the item a place with prefixItems.",
-    "minContains": "Give the items places with prefixItems.",
-    "maxContains": _COUNT,
-    "uniqueItems": "Remove it and check the answer, or use an object with one property for each item.",
-    "multipleOf": "Use minimum and maximum with type integer, or list the values in enum.",
     "unevaluatedItems": "Use items beside prefixItems in one schema.",
     "unevaluatedProperties": "Use additionalProperties in one schema that declares all properties.",
     "$dynamicRef": "Use $ref.",
@@ -81,36 +83,14 @@ REFUSED = {
     "$vocabulary": "Use a standard meta-schema.",
     "extends": "Use allOf.",
     "disallow": "List the allowed types in type.",
-    "divisibleBy": "Use minimum and maximum with type integer, or list the values in enum.",
 }
 # The type that a refused keyword speaks of; beside another `type` it says nothing.
 SPEAKS_OF = {
-    "patternProperties": "object",
-    "propertyNames": "object",
-    "minProperties": "object",
-    "maxProperties": "object",
-    "dependentRequired": "object",
-    "dependentSchemas": "object",
-    "dependencies": "object",
     "unevaluatedProperties": "object",
-    "contains": "array",
-    "minContains": "array",
-    "maxContains": "array",
-    "uniqueItems": "array",
     "unevaluatedItems": "array",
-    "multipleOf": "number",
-    "divisibleBy": "number",
 }
 # Values with which a refused keyword says nothing.
-VACUOUS = {
-    "minProperties": (0,),
-    "uniqueItems": (False,),
-    "patternProperties": ({},),
-    "dependencies": ({},),
-    "dependentRequired": ({},),
-    "dependentSchemas": ({},),
-    "propertyNames": (True, {}),
-    "not": (False,),
+VACUOUS: dict[str, tuple[object, ...]] = {
     "unevaluatedProperties": (True, {}),
     "unevaluatedItems": (True, {}),
     "$recursiveAnchor": (False,),
