@@ -1,6 +1,6 @@
 """Numerals that are a multiple of `step / 10**places`, digit by digit: the remainder so far is all that matters.
 
-A state is (step, places, remainder, read): the digits up to here, as one whole number, leave `remainder` when divided by
+A state is (step, places, remainder, read): the digits so far, as one whole number, leave `remainder` when divided by
 `step`, and `read` of them stand after the point, -1 for no point yet. After `places` of those only zeros may follow.
 """
 

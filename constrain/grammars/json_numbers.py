@@ -8,13 +8,11 @@ then lies between 10^e and 10^(e+1), and the comparison is with the exponent fir
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import MAX_PREC, Context, Decimal
-from fractions import Fraction
+from decimal import Decimal
 from functools import lru_cache
-from math import ceil, floor, gcd, lcm
 
 from constrain.grammars.regex_tree import join, union
-from constrain.ir import EPSILON, NOTHING, And, ByteClass, Lexeme, Literal, Multiple, Node, Not, Repeat, optional
+from constrain.ir import EPSILON, NOTHING, And, ByteClass, Lexeme, Literal, Node, Repeat, optional
 
 Digits = tuple[int, int, int]
 DEFAULT_DIGITS: Digits = (20, 20, 3)
@@ -26,9 +24,6 @@ _MINUS = Literal(b"-")
 _POINT = Literal(b".")
 _E = ByteClass(1 << ord("e") | 1 << ord("E"))
 _PLUS = optional(Literal(b"+"))
-_NO_EXPONENT = ByteClass(sum(1 << byte for byte in b"-.0123456789"))
-_EXACT = Context(prec=MAX_PREC)
-_MOST_TRIED = 100_000
 _SIGN = ByteClass(1 << ord("+") | 1 << ord("-"))
 
 
@@ -113,6 +108,11 @@ def integer_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
             join((_MINUS, _whole(max(-high, 0) if high is not None else 0, None if low is None else -low, cap)))
         )
     return Lexeme(union(parts))
+
+
+def natural(low: int, cap: int) -> Node:
+    """Return the natural numbers from `low` up to `cap` digits, at least those of `low`."""
+    return _whole(low, None, cap)
 
 
 def _whole(low: int, high: int | None, cap: int) -> Node:
@@ -206,86 +206,6 @@ def number_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
         fraction = optional(join((_POINT, Repeat(_ZERO, 1, digits[1])))) if digits[1] else EPSILON
         parts.append(join((optional(_MINUS), _ZERO, fraction, optional(_exponent(digits)))))
     return Lexeme(union(parts))
-
-
-@lru_cache(maxsize=1024)
-def multiple_terminal(base: Lexeme, multiples: tuple[tuple[Decimal, bool], ...]) -> Lexeme:
-    """Return the terminal of the numbers of another that are multiples (True) or not; without exponents."""
-    parts = [base.pattern, Repeat(_NO_EXPONENT, 1, None)]
-    for step, wanted in multiples:
-        numerator, places = _scaled(step)
-        node = join((optional(_MINUS), Multiple(numerator, places)))
-        parts.append(node if wanted else Not(node))
-    return Lexeme(And(tuple(parts)))
-
-
-def _scaled(step: Decimal) -> tuple[int, int]:
-    """Return a positive number as a whole one and how many places its point has to go left."""
-    _, digits, exponent = step.normalize(_EXACT).as_tuple()
-    assert isinstance(exponent, int)
-    whole = int("".join(map(str, digits)))
-    return (whole * 10**exponent, 0) if exponent >= 0 else (whole, -exponent)
-
-
-def digits_for(multiples: tuple[tuple[Decimal, bool], ...], digits: Digits) -> Digits:
-    """Return the caps on digits, raised as far as multiples need."""
-    scaled = [_scaled(step) for step, _ in multiples]
-    whole = max([digits[0], *(len(str(numerator)) + 1 for numerator, _ in scaled)])
-    return whole, max([digits[1], *(places for _, places in scaled)]), digits[2]
-
-
-def is_multiple(value: Decimal, step: Decimal) -> bool:
-    """Return whether a number is a whole multiple of another."""
-    return (Fraction(value) / Fraction(step)).denominator == 1
-
-
-def has_multiple(bounds: Bounds, multiples: tuple[tuple[Decimal, bool], ...]) -> bool:
-    """Return whether a number inside the bounds is a multiple of all that it must be, and of none that it must not be."""
-    wanted = [Fraction(step) for step, sign in multiples if sign]
-    unwanted = [Fraction(step) for step, sign in multiples if not sign]
-    if not wanted:
-        if bounds.low is None or bounds.low != bounds.high:
-            return True
-        return all((Fraction(bounds.low) / step).denominator != 1 for step in unwanted)
-    step = Fraction(lcm(*(one.numerator for one in wanted)), gcd(*(one.denominator for one in wanted)))
-    periods = [(step / one).denominator for one in unwanted]
-    if 1 in periods:
-        return False
-    first = None if bounds.low is None else ceil(Fraction(bounds.low) / step)
-    last = None if bounds.high is None else floor(Fraction(bounds.high) / step)
-    if first is not None and bounds.low_open and first * step == Fraction(bounds.low or 0):
-        first += 1
-    if last is not None and bounds.high_open and last * step == Fraction(bounds.high or 0):
-        last -= 1
-    if first is None or last is None:
-        return True
-    places = range(first, min(last, first + lcm(*periods, 1), first + _MOST_TRIED) + 1)
-    return any(all(place % period for period in periods) for place in places)
-
-
-@lru_cache(maxsize=1024)
-def fraction_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
-    """Return the terminal of the numbers inside the bounds that are no integers in any spelling, so not 1.0 or 1e2."""
-    return Lexeme(And((number_terminal(bounds, digits).pattern, _fractions(bounds, digits))))
-
-
-def _fractions(bounds: Bounds, digits: Digits) -> Node:
-    """Return numbers that are no integers, at least those inside the bounds: a digit remains right of the point."""
-    limits = [one for one in (bounds.low, bounds.high) if one is not None]
-    longest = max([digits[0], *(abs(one.adjusted()) + 2 for one in limits)])
-    places = max([digits[1], *(len(one.as_tuple().digits) + abs(one.adjusted()) for one in limits)])
-    some, zeros = Repeat(_DIGIT, 0, None), Repeat(_ZERO, 0, None)
-    nonzero = join((some, _NONZERO, some))
-    no_shift = union((join((_E, optional(_SIGN), Repeat(_ZERO, 1, None))), join((_E, _MINUS, Repeat(_DIGIT, 1, None)))))
-    parts = [join((Repeat(_DIGIT, 1, None), _POINT, nonzero, optional(no_shift)))]
-    for shift in range(1, places):  # digits that the exponent moves left of the point
-        exponent = join((_E, _PLUS, zeros, Literal(str(shift).encode())))
-        parts.append(join((Repeat(_DIGIT, 1, None), _POINT, _rest(shift), nonzero, exponent)))
-    no_places = optional(join((_POINT, Repeat(_ZERO, 1, None))))
-    for count in range(longest):  # zeros at the end of the whole part
-        less = join((_E, _MINUS, zeros, _whole(count + 1, None, max(digits[2], 5))))
-        parts.append(join((some, _NONZERO, Literal(b"0" * count), no_places, less)))
-    return join((optional(_MINUS), union(parts)))
 
 
 def _exponent(digits: Digits) -> Node:

@@ -249,3 +249,17 @@ def brief(value: object) -> str:
     except Exception:  # noqa: BLE001
         return f"a {type(value).__name__}"  # whatever a foreign __repr__ does
     return shown if len(shown) <= 160 else f"{shown[:157]}..."
+
+
+def count_of(given: object) -> int | None:
+    """Return a count, 10^18 for all that are larger; None if it is none."""
+    if not is_number(given):
+        return None
+    assert isinstance(given, (int, float, Decimal))
+    try:
+        number = exact(given)
+    except ValueError:
+        return None
+    if number < 0 or number != number.to_integral_value():
+        return None
+    return int(number) if number.is_zero() or number.adjusted() < 18 else 10**18

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from fractions import Fraction
 
 import interegular
 import pytest
@@ -270,6 +271,38 @@ def test_what_is_searched_without_counts_is_found_with_them():
     outside = table.complement(table.repeat(any_ab, 0, 20))
     assert not table.is_live(table.intersect((table.repeat(any_ab, 3, 20), outside)))
     assert table.is_live(table.intersect((table.repeat(any_ab, 3, 21), outside)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 2), st.lists(st.text("0123456789.", max_size=6), max_size=30))
+def test_multiples(number, places, texts):
+    table = RegexTable()
+    root = table.multiple(number, places)
+    unit = Fraction(number, 10**places)
+    for text in texts:
+        if re.fullmatch(r"[0-9]+(\.[0-9]*)?", text):
+            assert matches(table, root, text.encode()) == ((Fraction(text.rstrip(".")) / unit).denominator == 1), text
+        elif text.count(".") > 1:
+            assert not matches(table, root, text.encode())
+    reached = [root]
+    for state in reached:
+        reached.extend({target for _, target in table.row(state)} - set(reached))
+    least = {state: 0 for state in reached if table.nullable[state]}
+    for _ in range(places + 8):
+        for state in reached:
+            ways = [least[target] + 1 for _, target in table.row(state) if target in least]
+            if ways:
+                least[state] = min([*ways, least.get(state, min(ways))])
+    for state in reached:
+        assert table.is_live(state) == (state in least)
+        assert table.least_length(state) <= least.get(state, 1 << 40)
+
+
+def test_multiples_without_some_digits():
+    table = RegexTable(alphabet=sum(1 << ord(digit) for digit in "13"))
+    root = table.multiple(2, 0)
+    assert table.nullable[root]
+    assert not table.is_live(step(table, root, ord("1")))
 
 
 def test_limits_are_named():

@@ -1,11 +1,22 @@
 """A slow, obvious recogniser for grammar nodes with rules, keys and registers: all ways to read a text, memoised."""
 
 import json
+import re
 import sys
+from fractions import Fraction
 
 from constrain import ir
 
 EMPTY = (0, 0, 0, frozenset(), frozenset())
+
+
+def _is_multiple(node, data):
+    if not data:
+        return True
+    text = data.decode("latin-1")
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?", text):
+        return False
+    return (Fraction(text.rstrip(".")) * 10**node.places / node.step).denominator == 1
 
 
 def accepts(grammar, data):
@@ -117,6 +128,8 @@ class _Reading:
             return set.intersection(set(range(start, size + 1)), *(self.text_ends(part, start) for part in node.parts))
         if isinstance(node, ir.Not):
             return set(range(start, size + 1)) - self.text_ends(node.body, start)
+        if isinstance(node, ir.Multiple):
+            return {end for end in range(start, size + 1) if _is_multiple(node, data[start:end])}
         return self._text_repeat(node, start)
 
     def _char(self, node, start):

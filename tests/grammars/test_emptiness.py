@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constrain.errors import LimitExceededError
-from constrain.grammars.emptiness import Reader, is_empty
+from constrain.grammars.emptiness import Reader, is_empty, texts_of
 from constrain.grammars.membership import matches
 from constrain.grammars.regex import parse
 from constrain.ir import And, Not
@@ -29,3 +29,24 @@ def test_characters_that_an_operand_lacks_are_not_searched():
     assert not is_empty(And((words, Not(parse("[^]*@[^]*", dialect="ecma")))), DEFAULT_LIMITS)
     with pytest.raises(LimitExceededError, match="max_emptiness_steps"):
         is_empty(And((words, parse("[^]*[.][.][^]*", dialect="ecma"))), few)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("ab?|c", ("a", "ab", "c")),
+        ("[ab]{1,2}", ("a", "aa", "ab", "b", "ba", "bb")),
+        ("", ("",)),
+        ("a*", None),
+        ("(?:ab)+", None),
+        ("x(?:yz)*", None),
+        ("[a-z]{3}", None),
+        ("(?!a)[a-c]", ("b", "c")),
+    ],
+)
+def test_texts_of_finite_languages(pattern, expected):
+    assert texts_of(parse(pattern, dialect="ecma"), 20) == expected
+
+
+def test_no_text():
+    assert texts_of(And((parse("a", dialect="ecma"), parse("b", dialect="ecma"))), 20) == ()

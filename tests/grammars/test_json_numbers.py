@@ -7,6 +7,7 @@ from grammar_oracle import accepts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constrain.grammars.json_multiples import fraction_terminal, has_multiple, is_multiple, multiple_terminal
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds, integer_terminal, number_terminal
 from constrain.ir import Grammar
 
@@ -91,3 +92,54 @@ def test_large_and_small_bounds():
     assert accepts(small, b"0." + b"0" * 30 + b"1")
     assert not accepts(small, b"1e-30")
     assert not accepts(Grammar(integer_terminal(Bounds(Decimal("0.5"), Decimal("0.6")))), b"0")
+
+
+def value_of(text):
+    return Decimal(text)
+
+
+@settings(deadline=None)
+@given(BOUNDS, st.lists(NUMBERS, max_size=30))
+def test_fractions_are_numbers_that_are_no_integers(bounds, texts):
+    numbers, fractions = (Grammar(make(bounds)) for make in (number_terminal, fraction_terminal))
+    for text in texts:
+        data = text.encode()
+        is_whole = value_of(text) == value_of(text).to_integral_value()
+        assert accepts(fractions, data) == (accepts(numbers, data) and not is_whole), text
+
+
+STEPS = st.sampled_from([Decimal(text) for text in ("1", "2", "3", "0.5", "1.5", "0.01", "2.5E1", "1E+2")])
+
+
+@settings(deadline=None)
+@given(BOUNDS, st.lists(st.tuples(STEPS, st.booleans()), min_size=1, max_size=2), st.lists(NUMBERS, max_size=30))
+def test_multiples(bounds, steps, texts):
+    multiples = tuple(dict(steps).items())
+    base = number_terminal(bounds)
+    found = Grammar(multiple_terminal(base, multiples))
+    for text in texts:
+        expected = "e" not in text.lower() and accepts(Grammar(base), text.encode())
+        expected = expected and all(is_multiple(value_of(text), step) == sign for step, sign in multiples)
+        assert accepts(found, text.encode()) == expected, text
+        if expected:
+            assert has_multiple(bounds, multiples)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "multiples", "expected"),
+    [
+        (1, 5, {"2": True, "4": False}, True),
+        (4, 5, {"2": True, "4": False}, False),
+        (1, 2, {"3": True}, False),
+        (1, None, {"3": True, "1.5": False}, False),
+        (0, 0, {"7": True}, True),
+        (0, 0, {"7": False}, False),
+        (0, 1, {"7": False}, True),
+        (5, 7, {"2": True, "3": True}, True),
+        (7, 11, {"2": True, "3": True}, False),
+        (Decimal("0.1"), Decimal("0.4"), {"0.5": True}, False),
+    ],
+)
+def test_whether_bounds_hold_a_multiple(low, high, multiples, expected):
+    bounds = Bounds(Decimal(low), None if high is None else Decimal(high))
+    assert has_multiple(bounds, tuple((Decimal(step), sign) for step, sign in multiples.items())) == expected

@@ -19,7 +19,9 @@ def schema(rng: random.Random, depth: int = 3, names: tuple[str, ...] = ()) -> A
         return _leaf(rng, names)
     out: dict[str, Any] = {}
     if kind < 0.55:
-        out["type"] = rng.choice(("object", "array", "object", "array", "string", "number", ["object", "array", "null"]))
+        out["type"] = rng.choice(
+            ("object", "array", "object", "array", "string", "number", ["object", "array", "null"])
+        )
     for _ in range(rng.randint(1, 3)):
         _add(rng, out, depth - 1, names)
     return out

@@ -251,7 +251,7 @@ class Algebra:
         return order
 
     def _factors(self, conjunction: int) -> list[_Leaves]:
-        """Return what a conjunction is made of, complements last and shape by shape, so that little is multiplied out."""
+        """Return what a conjunction is made of, complements last and shape by shape: so little is multiplied out."""
         found: list[_Leaves] = []
         without: dict[Shapes, None] = {}
         for part in map(_int, self.terms[conjunction][1]):

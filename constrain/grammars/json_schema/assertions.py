@@ -31,7 +31,7 @@ from constrain.grammars.json_schema.shapes import (
     reduced,
     united,
 )
-from constrain.grammars.json_values import brief, exact, is_number, number_spellings
+from constrain.grammars.json_values import brief, count_of, exact, is_number, number_spellings
 from constrain.ir import ReportItem
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Assertions:
 
     def check(self, keyword: str, value: object, where: str) -> None:
         """Raise GrammarSyntaxError for a malformed value, also of a keyword that speaks of another type."""
-        if keyword in _COUNTS and _natural(value) is None:
+        if keyword in _COUNTS and count_of(value) is None:
             raise wrong(where, "must be a non-negative integer", value)
         if keyword in _NUMBER and not (keyword.startswith("exclusive") and isinstance(value, bool)):
             self._number_at(value, where)
@@ -205,7 +205,7 @@ class Assertions:
         """Return the value of a counting keyword; a maximum above `max_repeat` is lowered to it and reported."""
         if keyword not in schema:
             return None
-        value = _natural(schema[keyword])
+        value = count_of(schema[keyword])
         assert value is not None  # `check` has seen it
         if value > self.limits.max_repeat:
             if keyword.startswith("min"):
@@ -377,20 +377,6 @@ class Assertions:
         if shape is None:
             raise wrong(where, "must hold JSON values", value)
         return self.document.algebra.union((shape,))
-
-
-def _natural(given: object) -> int | None:
-    """Return a count, 10^18 for all that are larger; None if it is none."""
-    if not is_number(given):
-        return None
-    assert isinstance(given, (int, float, Decimal))
-    try:
-        number = exact(given)
-    except ValueError:
-        return None
-    if number < 0 or number != number.to_integral_value():
-        return None
-    return int(number) if number.is_zero() or number.adjusted() < 18 else 10**18
 
 
 def check_text(text: object, where: str) -> str:

@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from constrain.grammars.choice import one_of
-from constrain.grammars.json_numbers import (
-    digits_for,
-    fraction_terminal,
-    integer_terminal,
-    multiple_terminal,
-    number_terminal,
-)
+from constrain.grammars.json_multiples import digits_for, fraction_terminal, multiple_terminal
+from constrain.grammars.json_numbers import integer_terminal, number_terminal
 from constrain.grammars.json_schema.instances import Instances
 from constrain.grammars.json_schema.layout import Layout, layout_for
 from constrain.grammars.json_schema.objects import object_node

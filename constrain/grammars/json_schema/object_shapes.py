@@ -190,7 +190,7 @@ def _within_groups(shape: Obj, merge: Merge) -> Obj | None:
 
 
 def _with_implied(shape: Obj) -> Obj | None:
-    """Return the shape with what implications settle at once: from required members on, and back from forbidden ones."""
+    """Return the shape with what implications settle at once: required members ask on, forbidden ones forbid back."""
     pairs = list(shape.implied)
     if not pairs:
         return shape

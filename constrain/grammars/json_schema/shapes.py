@@ -10,7 +10,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple, Protocol, Union
 
-from constrain.grammars.json_numbers import UNBOUNDED, Bounds, has_multiple, is_multiple
+from constrain.grammars.json_multiples import Multiples, has_multiple, is_multiple
+from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.limits import Limits
 
 _ONE = Decimal(1)
@@ -52,7 +53,7 @@ class Num(NamedTuple):
     bounds: Bounds = UNBOUNDED
     integer: bool = False
     fraction: bool = False
-    multiples: tuple[tuple[Decimal, bool], ...] = ()
+    multiples: Multiples = ()
     values: tuple[tuple[Decimal, tuple[str, ...]], ...] | None = None
     kind: str = "number"
 
@@ -92,7 +93,7 @@ class Contains(NamedTuple):
 
 
 class Arr(NamedTuple):
-    """Arrays: an expression for each of the first places, one for the rest, how many there may be, all different or not."""
+    """Arrays: an expression for each of the first places, one for the rest; how many; whether all differ."""
 
     prefix: tuple[int, ...] = ()
     items: int = TRUE

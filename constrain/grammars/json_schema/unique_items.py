@@ -1,6 +1,6 @@
 """Arrays whose items must all differ: strings by the set of keys of the rule, values that can be listed by marks.
 
-An item is a string of any kind, or one of finitely many other values; all places hold the same. What remains is refused:
+An item is a string of any kind, or one of finitely many other values; all places hold the same. The rest is refused:
 numbers without narrow bounds, arrays and objects, of which equal ones have many spellings, and places that differ.
 """
 
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from constrain.errors import UnsupportedFeatureError
 from constrain.grammars.choice import one_of
-from constrain.grammars.json_numbers import is_multiple
+from constrain.grammars.json_multiples import is_multiple
 from constrain.grammars.json_schema.layout import Layout
 from constrain.grammars.json_schema.patterns import finite_texts
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Shape, Str
@@ -20,6 +20,7 @@ from constrain.ir import MARK, UNMARKED, Key, Lexeme, Node, Op, Repeat, alt, seq
 from constrain.limits import Limits
 
 MOST_VALUES = 256  # strings or integers that are counted one by one
+_SHORT = 64  # strings that may be shorter are worth counting
 _Value = tuple[str, object]
 
 
@@ -86,9 +87,6 @@ def values_of(shape: Shape, limits: Limits) -> list[_Value] | None:
             texts = finite_texts(((shape, True),), MOST_VALUES, limits)
         return None if texts is None else [("string", text) for text in texts]
     return None
-
-
-_SHORT = 64
 
 
 def _numbers(shape: Num) -> list[Decimal] | None:
