@@ -343,7 +343,20 @@ def test_malformed_schemas(schema, message):
 
 
 UNSUPPORTED = [
-    ({"properties": {"a/b": {"$dynamicRef": "#a"}}}, "#/properties/a~1b/$dynamicRef", "$dynamicRef"),
+    ({"properties": {"a/b": {"disallow": "string"}}}, "#/properties/a~1b/disallow", "disallow"),
+    (
+        {
+            "items": {"$dynamicRef": "#a"},
+            "$defs": {"b": {"$dynamicAnchor": "a"}, "c": {"$id": "c", "$dynamicAnchor": "a"}},
+        },
+        "#/items/$dynamicRef",
+        "$dynamicRef",
+    ),
+    (
+        {"unevaluatedProperties": False, "anyOf": [{"properties": {"a": {}}}, {"$ref": "#"}]},
+        "#/unevaluatedProperties",
+        "unevaluatedProperties",
+    ),
     ({"uniqueItems": True}, "#/uniqueItems", "uniqueItems"),
     ({"items": {"uniqueItems": True, "items": {"type": "object"}}}, "#/items/uniqueItems", "uniqueItems"),
     ({"not": {"uniqueItems": True}}, "a negation", "uniqueItems"),

@@ -114,7 +114,7 @@ _KEYWORDS = (
     *("scalar", "properties", "properties", "patternProperties", "additionalProperties", "required", "propertyNames"),
     *("dependentRequired", "dependentSchemas", "minProperties", "maxProperties"),
     *("items", "prefixItems", "contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
-    *("allOf", "anyOf", "oneOf", "not", "if"),
+    *("allOf", "anyOf", "oneOf", "not", "if", "unevaluatedProperties", "unevaluatedItems"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import EmptyLanguageError
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
@@ -14,6 +14,9 @@ from constrain.grammars.json_values import read_json
 from constrain.grammars.python_types import schema_of
 from constrain.ir import Grammar, ReportItem
 from constrain.limits import Limits, checked
+
+if TYPE_CHECKING:
+    from referencing import Registry
 
 
 def json_schema(
@@ -29,6 +32,7 @@ def json_schema(
     unknown_formats: str = "annotate",
     extra: str = "schema",
     limits: Limits | None = None,
+    registry: Registry[Any] | None = None,
 ) -> Grammar:
     """Return the constraint "the answer is a JSON text that is valid under `schema`".
 
@@ -51,6 +55,7 @@ def json_schema(
         unknown_formats: "annotate" formats that JSON Schema does not define, or "refuse" them.
         extra: "schema", or "forbid": objects have only declared members where `additionalProperties` is absent.
         limits: bounds on the schema's size.
+        registry: other documents that `$ref` may name, a `referencing.Registry`; nothing else is looked up.
     Raises:
         GrammarSyntaxError: not JSON, or a malformed or unresolvable schema.
         UnsupportedFeatureError: a keyword that is not enforced.
@@ -69,6 +74,7 @@ def json_schema(
         unknown_formats=unknown_formats,
         extra=extra,
         limits=checked(limits),
+        registry=registry,
     )
     root = _document(schema, options.limits)
     document = Document(root, options)
@@ -98,6 +104,7 @@ _SOURCE_OPTIONS = (
     "unknown_formats",
     "extra",
     "limits",
+    "registry",
 )
 
 

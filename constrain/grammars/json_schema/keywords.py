@@ -19,6 +19,7 @@ from constrain.grammars.json_schema.object_shapes import key_groups
 from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_schema.references import References, below, escaped
 from constrain.grammars.json_schema.shapes import EVERYTHING, FALSE, TRUE, Obj, Prop, Str
+from constrain.grammars.json_schema.unevaluated import KEYWORDS, Unevaluated
 from constrain.grammars.json_values import brief
 from constrain.ir import ReportItem
 
@@ -26,7 +27,18 @@ _LISTS = ("prefixItems", "anyOf", "allOf", "oneOf")
 _MAPS = ("properties", "patternProperties", "dependentSchemas", "dependencies")
 # What stands here does not describe the answer itself, so extra="forbid" does not reach into it.
 _TESTS = ("not", "if", "contains", "propertyNames", "dependentSchemas", "dependencies")
-_SINGLE = ("additionalProperties", "items", "additionalItems", "then", "else", "not", "if", "contains", "propertyNames")
+_SINGLE = (
+    "additionalProperties",
+    "items",
+    "additionalItems",
+    "then",
+    "else",
+    "not",
+    "if",
+    "contains",
+    "propertyNames",
+    *KEYWORDS,
+)
 _NO_OBJECTS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Obj))
 
 
@@ -36,8 +48,7 @@ class Document:
     def __init__(self, root: Any, options: Options) -> None:
         self.options = options
         self.draft = vocabulary.draft_of(root)
-        ids = ("$id", "id") if self.draft == 4 else ("$id",)
-        self.references = References(root, id_keywords=ids)
+        self.references = References(root, draft=self.draft, registry=options.registry)
         self.algebra = Algebra(options.limits)
         self.report: list[ReportItem] = []
         self.schemas: list[dict[str, Any]] = []
@@ -45,11 +56,13 @@ class Document:
         self._bases: list[str] = []
         self._depths: list[int] = []
         self._places: dict[int, int] = {}
-        self._targets: dict[int, int] = {}  # location of a schema with $ref -> location it names, or a bool schema
+        self._targets: dict[int, list[Any]] = {}  # location of a schema with references -> the schemas they name
         self._tests: set[int] = set()  # locations below one of `_TESTS`
         self._exclusive: list[tuple[str, int, list[int]]] = []  # pointer, location, branches
         self._named: list[tuple[str, int, int]] = []  # pointer, location, what the names of members must be
+        self._alone: dict[int, list[int]] = {}
         self._assertions = Assertions(self)
+        self._unevaluated = Unevaluated(self)
 
     def read(self, root: Any) -> int:
         """Return the expression of the whole document.
@@ -96,14 +109,16 @@ class Document:
         """Check the keywords of one schema and give locations to its subschemas."""
         schema, pointer = self.schemas[at], self.pointers[at]
         base = self._bases[at] = self.references.base_of(schema, self._bases[at])
-        if "$ref" in schema:
-            target, where, uri = self.references.resolve(schema["$ref"], pointer, base)
+        for keyword in vocabulary.REFERENCES:
+            if keyword not in schema:
+                continue
+            target, where, uri = self.references.resolve(keyword, schema[keyword], pointer, base)
             self._place(target, where, uri if uri != base else base, 0, test=at in self._tests)
-            self._targets[at] = self._places.get(id(target), -1 if target is True else -2)
-            self._note(pointer, "$ref", "exact")
-            if self.draft <= 7:
-                for keyword in schema.keys() - {"$ref"} - vocabulary.CONTAINERS:
-                    self._note(pointer, keyword, "annotation", f"draft {self.draft} ignores what stands beside $ref")
+            self._targets.setdefault(at, []).append(target)
+            self._note(pointer, keyword, "exact")
+            if keyword == "$ref" and self.draft <= 7:
+                for other in schema.keys() - {"$ref"} - vocabulary.CONTAINERS:
+                    self._note(pointer, other, "annotation", f"draft {self.draft} ignores what stands beside $ref")
                 return
         for keyword, value in schema.items():
             if not isinstance(keyword, str):
@@ -119,7 +134,7 @@ class Document:
             elif keyword == "format":
                 self._format(value, schema, pointer)
             elif keyword in vocabulary.REFUSED:
-                self._refuse(keyword, value, schema, pointer)
+                self._refuse(keyword, pointer)
             elif keyword not in vocabulary.CONTAINERS:
                 known = keyword in vocabulary.ANNOTATIONS
                 self._note(pointer, keyword, "annotation", "" if known else "not a keyword of JSON Schema")
@@ -127,7 +142,7 @@ class Document:
     def _subschemas(self, keyword: str, at: int, base: str, *, test: bool) -> None:
         schema, pointer, depth = self.schemas[at], self.pointers[at], self._depths[at] + 1
         value, inside = schema[keyword], below(pointer, keyword)
-        if keyword != "$ref":
+        if keyword not in vocabulary.REFERENCES:
             self._assertions.check(keyword, value, inside)
             alone = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}.get(keyword)
             unsaid = alone is not None and alone not in schema
@@ -155,15 +170,7 @@ class Document:
     def _note(self, pointer: str, keyword: str, status: str, note: str = "") -> None:
         self.report.append(ReportItem(pointer, keyword, status, note))
 
-    def _refuse(self, keyword: str, value: Any, schema: dict[str, Any], pointer: str) -> None:
-        """Refuse a keyword unless it says nothing where it stands."""
-        types = schema.get("type")
-        about = vocabulary.SPEAKS_OF.get(keyword)
-        if any(
-            value == vacuous and type(value) is type(vacuous) for vacuous in vocabulary.VACUOUS.get(keyword, ())
-        ) or (about is not None and not _allows(types, about)):
-            self._note(pointer, keyword, "exact", "says nothing here")
-            return
+    def _refuse(self, keyword: str, pointer: str) -> None:
         raise UnsupportedFeatureError(
             keyword, f"{pointer}/{escaped(keyword)}", "the keyword is not enforced yet", vocabulary.REFUSED[keyword]
         )
@@ -192,18 +199,49 @@ class Document:
 
     def _expression(self, at: int) -> int:
         schema, pointer = self.schemas[at], self.pointers[at]
-        parts = []
-        target = self._targets.get(at)
-        if target is not None:
-            parts.append(self.algebra.reference(target) if target >= 0 else TRUE if target == -1 else FALSE)
-            if self.draft <= 7:
-                return parts[0]
-        extra = self.options.extra == "schema" or at in self._tests
-        parts.extend(self._assertions.of(schema, pointer, extra=extra))
-        parts.extend(self._combined(schema, pointer))
+        parts = [self.expression_of(target) for target in self.targets_of(at)]
+        if "$ref" in schema and self.draft <= 7:
+            return parts[0]
+        if not self._says_nothing(schema):
+            return self._unevaluated.expression(at)
+        parts.extend(self.alone(at))
+        parts.extend(self._branches(schema, pointer))
         return parts[0] if len(parts) == 1 else self.algebra.conjunction(parts)
 
-    def _combined(self, schema: dict[str, Any], pointer: str) -> list[int]:
+    @staticmethod
+    def _says_nothing(schema: dict[str, Any]) -> bool:
+        return not any(keyword in schema for keyword in KEYWORDS)
+
+    def alone(self, at: int) -> list[int]:
+        """Return the expressions of the keywords of a schema that have no branches."""
+        found = self._alone.get(at)
+        if found is None:
+            schema, pointer = self.schemas[at], self.pointers[at]
+            extra = self.options.extra == "schema" or at in self._tests
+            found = list(self._assertions.of(schema, pointer, extra=extra))
+            if "not" in schema:
+                found.append(self.algebra.not_of(self.expression_of(schema["not"])))
+            if "propertyNames" in schema:
+                names = self.expression_of(schema["propertyNames"])
+                found.append(self._later(self._named, pointer, "propertyNames", names))
+            self._alone[at] = found
+        return found
+
+    def location_of(self, schema: Any) -> int | None:
+        """Return the location of a schema that was found; None for true and false."""
+        return None if isinstance(schema, bool) else self._places[id(schema)]
+
+    def targets_of(self, at: int) -> list[Any]:
+        """Return the schemas that the references in a schema lead to."""
+        return self._targets.get(at, [])
+
+    def with_and_without(self, name: str) -> tuple[int, int]:
+        """Return the expressions of the values without a member, and of the objects that have it."""
+        without = (*_NO_OBJECTS, Obj((Prop(name, FALSE, required=False),)))
+        having = (Obj((Prop(name, TRUE, required=True),)),)
+        return self.algebra.union(without), self.algebra.union(having)
+
+    def _branches(self, schema: dict[str, Any], pointer: str) -> list[int]:
         """Return the expressions of the keywords that combine other schemas."""
         algebra, expression_of = self.algebra, self.expression_of
         parts = [expression_of(part) for part in schema.get("allOf", ())]
@@ -214,26 +252,17 @@ class Document:
             parts.append(
                 branches[0] if len(branches) == 1 else self._later(self._exclusive, pointer, "oneOf", branches)
             )
-        if "not" in schema:
-            parts.append(algebra.not_of(expression_of(schema["not"])))
         if "if" in schema and ("then" in schema or "else" in schema):
             test = expression_of(schema["if"])
             met = algebra.all_of((test, expression_of(schema.get("then", True))))
             parts.append(
                 algebra.any_of((met, algebra.all_of((algebra.not_of(test), expression_of(schema.get("else", True))))))
             )
-        if "propertyNames" in schema:
-            names = expression_of(schema["propertyNames"])
-            parts.append(self._later(self._named, pointer, "propertyNames", names))
         for keyword in ("dependentSchemas", "dependencies"):
             for name, part in schema.get(keyword, {}).items():
                 if not isinstance(part, list):
-                    check_text(name, pointer)
-                    without = (*_NO_OBJECTS, Obj((Prop(name, FALSE, required=False),)))
-                    having = algebra.union((Obj((Prop(name, TRUE, required=True),)),))
-                    parts.append(
-                        algebra.any_of((algebra.union(without), algebra.all_of((having, expression_of(part)))))
-                    )
+                    without, having = self.with_and_without(check_text(name, pointer))
+                    parts.append(algebra.any_of((without, algebra.all_of((having, expression_of(part))))))
         return parts
 
     # What is known only when every schema has its expression
@@ -297,18 +326,17 @@ class Document:
                 return f"{pointer}/enum", "the list of values is empty"
             if "$ref" not in schema:
                 guilty = pointer
-            parts = [part for part in self._parts(schema, pointer) if part is not False]
+            parts = [part for part in self._parts(schema) if part is not False]
             if all(instances.productive(self.expression_of(part)) for part in parts):
                 return pointer, "its keywords contradict each other"
         return guilty, "it comes back to itself, so that no finite value satisfies it"
 
-    def _parts(self, schema: dict[str, Any], pointer: str) -> list[Any]:
+    def _parts(self, schema: dict[str, Any]) -> list[Any]:
         """Return the subschemas whose emptiness could explain that of a schema."""
         found = [part for keyword in ("allOf", "anyOf", "oneOf", "prefixItems") for part in schema.get(keyword, [])]
         declared = schema.get("properties", {})
         found += [declared[name] for name in schema.get("required", []) if name in declared]
-        if "$ref" in schema:
-            found.append(self.references.resolve(schema["$ref"], pointer, self._bases[self._places[id(schema)]])[0])
+        found += self.targets_of(self._places[id(schema)])
         if isinstance(schema.get("items"), dict):
             found.append(schema["items"])
         return found

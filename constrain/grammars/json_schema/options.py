@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.arguments import is_whole, refuse, shown, whole
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
 from constrain.limits import DEFAULT_LIMITS, Limits, checked
+
+if TYPE_CHECKING:
+    from referencing import Registry
 
 _MAX_DIGITS = 1000
 
@@ -26,8 +29,11 @@ class Options:
     unknown_formats: str = "annotate"
     extra: str = "schema"
     limits: Limits = DEFAULT_LIMITS
+    registry: Registry[Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.registry is not None and not hasattr(self.registry, "get_or_retrieve"):
+            raise TypeError(f"registry={shown(self.registry)}; expected a referencing.Registry")
         _one_of("property_order", self.property_order, ("schema", "any"))
         _one_of("string_spelling", self.string_spelling, ("plain", "any"))
         _one_of("formats", self.formats, ("assert", "annotate"))

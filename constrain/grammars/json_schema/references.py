@@ -1,13 +1,21 @@
-"""Finding what `$ref` points to inside one document: JSON pointers, anchors, embedded ids. Nothing is fetched."""
+"""Finding what `$ref` points to: JSON pointers, anchors, embedded ids, other documents. Nothing is fetched.
+
+Other documents are those of the caller's `referencing.Registry`, and the meta-schemas. `$dynamicRef` and
+`$recursiveRef` are followed where they can lead to one place only, whatever the schema is reached through.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from constrain.errors import GrammarSyntaxError, UnsupportedFeatureError
 from constrain.grammars.json_values import brief
+
+if TYPE_CHECKING:
+    from referencing import Registry
 
 # Keywords whose value is data, not schema: ids inside it name nothing.
 _DATA = frozenset({"const", "enum", "default", "examples"})
@@ -20,27 +28,42 @@ _LONGEST_POINTER = 2_000
 
 
 class References:
-    """One schema document and the names it gives to its parts."""
+    """One schema document, the names it gives to its parts, and the documents that it names.
 
-    def __init__(self, root: Any, *, id_keywords: tuple[str, ...] = ("$id",)) -> None:
+    Args:
+        root: the document.
+        draft: 4, 6, 7, 2019 or 2020.
+        registry: where other documents are looked up.
+    """
+
+    def __init__(self, root: Any, *, draft: int = 2020, registry: Registry[Any] | None = None) -> None:
         self.root = root
-        self.id_keywords = id_keywords
+        self.draft = draft
+        self.id_keywords = ("$id", "id") if draft == 4 else ("$id",)
+        self.registry = registry
         self.base = self.base_of(root, "")
         self._resources: dict[str, tuple[Any, str]] | None = None
+        self._dynamic: Counter[str] = Counter()  # how often each $dynamicAnchor is given; "" is $recursiveAnchor
 
-    def resolve(self, reference: object, where: str, base: str) -> tuple[Any, str, str]:
+    def resolve(self, keyword: str, reference: object, where: str, base: str) -> tuple[Any, str, str]:
         """Return the schema that a reference names, its JSON pointer, and its base URI.
 
         Args:
-            reference: the value of `$ref`.
+            keyword: `$ref`, `$dynamicRef` or `$recursiveRef`.
+            reference: its value.
             where: JSON pointer of the schema that holds it.
             base: base URI there.
         Raises:
             GrammarSyntaxError: no such place.
-            UnsupportedFeatureError: it names another document.
+            UnsupportedFeatureError: it names a document that is not known, or several places.
         """
         if not isinstance(reference, str):
-            raise GrammarSyntaxError(f"$ref at {where} must be a string, got {brief(reference)}")
+            raise GrammarSyntaxError(f"{keyword} at {where} must be a string, got {brief(reference)}")
+        if keyword != "$ref":
+            self._names()
+            if self._dynamic["" if keyword == "$recursiveRef" else reference.partition("#")[2]] > 1:
+                reason = f"{brief(reference)} leads to several places, by the way that led here"
+                raise UnsupportedFeatureError(keyword, f"{where}/{keyword}", reason, "Use $ref.")
         if base == self.base and reference.startswith("#"):
             uri, fragment, document, pointer = base, reference[1:], self.root, "#"
         else:
@@ -63,6 +86,8 @@ class References:
         return _joined(base, name)[0] if name else base
 
     def _id_of(self, schema: dict[str, Any]) -> str:
+        if self.draft <= 7 and "$ref" in schema:
+            return ""  # what stands beside $ref is ignored
         for keyword in self.id_keywords:
             name = schema.get(keyword)
             if isinstance(name, str):
@@ -74,20 +99,42 @@ class References:
             return self.root, "#"
         found = self._names().get(uri)
         if found is None:
-            raise UnsupportedFeatureError(
-                "$ref",
-                where,
-                f"{brief(reference)} names a document that was not given",
-                "Copy it into $defs and refer to it there; nothing is fetched from the network.",
-            )
+            document = self._looked_up(uri)
+            if document is None:
+                raise UnsupportedFeatureError(
+                    "$ref",
+                    where,
+                    f"{brief(reference)} names a document that was not given",
+                    "Pass registry=, or copy it into $defs; nothing is fetched from the network.",
+                )
+            self._crawl(document, f"{uri}#", uri)
+            found = self._names()[uri] = (document, f"{uri}#")
         return found
+
+    def _looked_up(self, uri: str) -> Any:
+        from jsonschema_specifications import REGISTRY
+        from referencing.exceptions import NoSuchResource, Unretrievable
+
+        for registry in (self.registry, REGISTRY):
+            if registry is not None:
+                try:
+                    return registry.get_or_retrieve(uri).value.contents
+                except (NoSuchResource, Unretrievable):
+                    continue
+        return None
 
     def _names(self) -> dict[str, tuple[Any, str]]:
         """Return every embedded id and anchor of the document, by absolute URI."""
-        if self._resources is not None:
-            return self._resources
-        found: dict[str, tuple[Any, str]] = {}
-        stack: list[tuple[Any, str, str]] = [(self.root, "#", self.base)]
+        if self._resources is None:
+            self._resources = {}
+            self._crawl(self.root, "#", self.base)
+        return self._resources
+
+    def _crawl(self, root: Any, pointer: str, base: str) -> None:
+        """Note the ids and anchors below a document."""
+        found = self._resources
+        assert found is not None
+        stack: list[tuple[Any, str, str]] = [(root, pointer, base)]
         while stack:
             value, pointer, base = stack.pop()
             if isinstance(value, list):
@@ -99,13 +146,15 @@ class References:
                 uri, fragment = _joined(base, name)
                 found[f"{uri}#{fragment}" if fragment else uri] = (value, pointer)
                 base = uri
-            if isinstance(value.get("$anchor"), str):
-                found[f"{base}#{value['$anchor']}"] = (value, pointer)
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(value.get(keyword), str):
+                    found[f"{base}#{value[keyword]}"] = (value, pointer)
+            if isinstance(value.get("$dynamicAnchor"), str):
+                self._dynamic[value["$dynamicAnchor"]] += 1
+            self._dynamic[""] += value.get("$recursiveAnchor") is True
             stack.extend(
                 (item, below(pointer, escaped(str(key))), base) for key, item in value.items() if key not in _DATA
             )
-        self._resources = found
-        return found
 
 
 def _joined(base: str, name: str) -> tuple[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 ENFORCED = frozenset(
     {
         "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
         "type",
         "enum",
         "const",
@@ -32,6 +34,8 @@ ENFORCED = frozenset(
         "minContains",
         "maxContains",
         "uniqueItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
         "minItems",
         "maxItems",
         "minLength",
@@ -60,6 +64,8 @@ ANNOTATIONS = frozenset(
         "$id",
         "id",
         "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
         "$comment",
         "deprecated",
         "readOnly",
@@ -70,32 +76,15 @@ ANNOTATIONS = frozenset(
     }
 )
 # Name the document or its parts, or say how it is to be read.
-STRINGS = frozenset({"$schema", "$id", "$anchor", "format"})
+STRINGS = frozenset({"$schema", "$id", "$anchor", "$dynamicAnchor", "format"})
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 CONTAINERS = frozenset({"$defs", "definitions"})
 
 REFUSED = {
-    "unevaluatedItems": "Use items beside prefixItems in one schema.",
-    "unevaluatedProperties": "Use additionalProperties in one schema that declares all properties.",
-    "$dynamicRef": "Use $ref.",
-    "$dynamicAnchor": "Use $anchor and $ref.",
-    "$recursiveRef": "Use $ref.",
-    "$recursiveAnchor": "Use $ref.",
     "$vocabulary": "Use a standard meta-schema.",
     "extends": "Use allOf.",
     "disallow": "List the allowed types in type.",
 }
-# The type that a refused keyword speaks of; beside another `type` it says nothing.
-SPEAKS_OF = {
-    "unevaluatedProperties": "object",
-    "unevaluatedItems": "array",
-}
-# Values with which a refused keyword says nothing.
-VACUOUS: dict[str, tuple[object, ...]] = {
-    "unevaluatedProperties": (True, {}),
-    "unevaluatedItems": (True, {}),
-    "$recursiveAnchor": (False,),
-}
-
 TYPES = ("null", "boolean", "number", "integer", "string", "array", "object")
 
 
