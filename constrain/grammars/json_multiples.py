@@ -87,9 +87,7 @@ def fraction_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme
 
 def _fractions(bounds: Bounds, digits: Digits) -> Node:
     """Return numbers that are no integers, at least those inside the bounds: a digit remains right of the point."""
-    limits = [one for one in (bounds.low, bounds.high) if one is not None]
-    longest = max([digits[0], *(abs(one.adjusted()) + 2 for one in limits)])
-    places = max([digits[1], *(len(one.as_tuple().digits) + abs(one.adjusted()) for one in limits)])
+    longest, places = _sizes(bounds, digits)
     some, zeros = Repeat(_DIGIT, 0, None), Repeat(_ZERO, 0, None)
     nonzero = join((some, _NONZERO, some))
     no_shift = union((join((_E, optional(_SIGN), Repeat(_ZERO, 1, None))), join((_E, _MINUS, Repeat(_DIGIT, 1, None)))))
@@ -102,3 +100,36 @@ def _fractions(bounds: Bounds, digits: Digits) -> Node:
         less = join((_E, _MINUS, zeros, natural(count + 1, max(digits[2], 5))))
         parts.append(join((some, _NONZERO, Literal(b"0" * count), no_places, less)))
     return join((optional(_MINUS), union(parts)))
+
+
+@lru_cache(maxsize=1024)
+def whole_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
+    """Return the terminal of the integers inside the bounds in every spelling of numbers: 1, 1.0, 10e-1."""
+    return Lexeme(And((number_terminal(bounds, digits).pattern, _wholes(bounds, digits))))
+
+
+def _wholes(bounds: Bounds, digits: Digits) -> Node:
+    """Return numbers that are integers, at least those inside the bounds: the exponent takes every place away."""
+    longest, places = _sizes(bounds, digits)
+    zeros = Repeat(_ZERO, 0, None)
+    whole = join((_NONZERO, Repeat(_DIGIT, 0, None)))
+    no_places = optional(join((_POINT, Repeat(_ZERO, 1, None))))
+    exponent = join((_E, _PLUS, Repeat(_DIGIT, 1, None)))
+    nothing = join((_E, _MINUS, Repeat(_ZERO, 1, None)))
+    parts = [join((_ZERO, no_places, optional(join((_E, optional(_SIGN), Repeat(_DIGIT, 1, None))))))]
+    parts.append(join((whole, no_places, optional(union((exponent, nothing))))))
+    for count in range(1, places + 1):
+        fraction = join((_POINT, Repeat(_DIGIT, count - 1, count - 1), _NONZERO, zeros))
+        enough = join((_E, _PLUS, zeros, natural(count, max(digits[2], 5))))
+        parts.append(join((union((_ZERO, whole)), fraction, enough)))
+    for count in range(1, longest):
+        less = join((_E, _MINUS, zeros, Literal(str(count).encode())))
+        parts.append(join((whole, Repeat(_ZERO, count, count), no_places, less)))
+    return join((optional(_MINUS), union(parts)))
+
+
+def _sizes(bounds: Bounds, digits: Digits) -> tuple[int, int]:
+    """Return how many digits numbers inside the bounds have at most before the point, and after it."""
+    limits = [one for one in (bounds.low, bounds.high) if one is not None]
+    longest = max([digits[0], *(abs(one.adjusted()) + 2 for one in limits)])
+    return longest, max([digits[1], *(len(one.as_tuple().digits) + abs(one.adjusted()) for one in limits)])

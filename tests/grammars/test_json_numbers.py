@@ -7,7 +7,13 @@ from grammar_oracle import accepts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constrain.grammars.json_multiples import fraction_terminal, has_multiple, is_multiple, multiple_terminal
+from constrain.grammars.json_multiples import (
+    fraction_terminal,
+    has_multiple,
+    is_multiple,
+    multiple_terminal,
+    whole_terminal,
+)
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds, integer_terminal, number_terminal
 from constrain.ir import Grammar
 
@@ -101,11 +107,14 @@ def value_of(text):
 @settings(deadline=None)
 @given(BOUNDS, st.lists(NUMBERS, max_size=30))
 def test_fractions_are_numbers_that_are_no_integers(bounds, texts):
-    numbers, fractions = (Grammar(make(bounds)) for make in (number_terminal, fraction_terminal))
+    numbers, fractions, wholes = (
+        Grammar(make(bounds)) for make in (number_terminal, fraction_terminal, whole_terminal)
+    )
     for text in texts:
         data = text.encode()
         is_whole = value_of(text) == value_of(text).to_integral_value()
         assert accepts(fractions, data) == (accepts(numbers, data) and not is_whole), text
+        assert accepts(wholes, data) == (accepts(numbers, data) and is_whole), text
 
 
 STEPS = st.sampled_from([Decimal(text) for text in ("1", "2", "3", "0.5", "1.5", "0.01", "2.5E1", "1E+2")])

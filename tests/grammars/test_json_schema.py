@@ -212,6 +212,7 @@ BAD_OPTIONS = [
     ({"whitespace": -1}, "whitespace=-1; expected"),
     ({"property_order": "x"}, "property_order='x'; expected"),
     ({"string_spelling": "x"}, "string_spelling='x'; expected"),
+    ({"integer_spelling": "x"}, "integer_spelling='x'; expected"),
     ({"formats": "x"}, "formats='x'; expected"),
     ({"formats": "refuse"}, "formats='refuse'; expected"),
     ({"unknown_formats": "x"}, "unknown_formats='x'; expected"),
@@ -340,6 +341,34 @@ def test_malformed_schemas(schema, message):
     with pytest.raises(GrammarSyntaxError) as caught:
         json_schema(schema)
     assert message in str(caught.value)
+
+
+def test_a_registry_is_one_of_referencing():
+    with pytest.raises(TypeError, match="expected a referencing.Registry"):
+        json_schema({}, registry={})
+
+
+def test_other_documents():
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    other = Resource(contents={"$defs": {"a": {"type": "integer"}}}, specification=DRAFT202012)
+    known = Registry().with_resource("http://example.com/x", other)
+    schema = {"items": {"$ref": "http://example.com/x#/$defs/a"}, "type": "array"}
+    assert takes(schema, "[1]", '["a"]', registry=known) == [True, False]
+    meta = {"$ref": "http://json-schema.org/draft-07/schema#/definitions/nonNegativeInteger"}
+    assert takes(meta, "1", "-1") == [True, False]
+
+
+def test_a_copy_knows_the_other_documents():
+    import pickle
+
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    other = Resource(contents={"type": "integer"}, specification=DRAFT202012)
+    grammar = json_schema({"$ref": "urn:a"}, registry=Registry().with_resource("urn:a", other))
+    assert pickle.loads(pickle.dumps(grammar)).report == grammar.report
 
 
 UNSUPPORTED = [

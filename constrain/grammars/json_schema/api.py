@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import EmptyLanguageError
@@ -10,6 +11,7 @@ from constrain.grammars.json_schema.instances import Instances
 from constrain.grammars.json_schema.keywords import Document
 from constrain.grammars.json_schema.nodes import MAX_INDENT_DEPTH, Nodes
 from constrain.grammars.json_schema.options import Options
+from constrain.grammars.json_schema.references import Documents
 from constrain.grammars.json_values import read_json
 from constrain.grammars.python_types import schema_of
 from constrain.ir import Grammar, ReportItem
@@ -28,6 +30,7 @@ def json_schema(
     max_digits: Digits = DEFAULT_DIGITS,
     max_string: int | None = None,
     string_spelling: str = "plain",
+    integer_spelling: str = "plain",
     formats: str = "assert",
     unknown_formats: str = "annotate",
     extra: str = "schema",
@@ -51,6 +54,7 @@ def json_schema(
         string_spelling: "plain" writes keys, constants, enum values and strings of a format as
             `json.dumps(ensure_ascii=False)` does; "any" also takes their escaped spellings. Other strings may have any
             spelling.
+        integer_spelling: "plain" writes integers and constant numbers as `1`; "any" also takes `1.0` and `1e2`.
         formats: "assert" the keyword `format` (docs/formats.md), or "annotate": report it and do not check it.
         unknown_formats: "annotate" formats that JSON Schema does not define, or "refuse" them.
         extra: "schema", or "forbid": objects have only declared members where `additionalProperties` is absent.
@@ -70,6 +74,7 @@ def json_schema(
         max_digits=max_digits,
         max_string=max_string,
         string_spelling=string_spelling,
+        integer_spelling=integer_spelling,
         formats=formats,
         unknown_formats=unknown_formats,
         extra=extra,
@@ -79,11 +84,12 @@ def json_schema(
     root = _document(schema, options.limits)
     document = Document(root, options)
     expression = document.read(root)
-    nodes = Nodes(Instances(document.algebra), options)
+    nodes = Nodes(Instances(document.algebra), replace(options, registry=None))  # which cannot be pickled
     start = nodes.value(expression)
     if start is None:
         raise EmptyLanguageError(*document.why_empty(root))
     arguments = {name: getattr(options, name) for name in _SOURCE_OPTIONS}
+    arguments["registry"] = Documents(document.references.used) if document.references.used else None
     return Grammar(
         start,
         expand=nodes.expand,
@@ -100,6 +106,7 @@ _SOURCE_OPTIONS = (
     "max_digits",
     "max_string",
     "string_spelling",
+    "integer_spelling",
     "formats",
     "unknown_formats",
     "extra",

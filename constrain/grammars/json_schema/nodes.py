@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from constrain.grammars.choice import one_of
-from constrain.grammars.json_multiples import digits_for, fraction_terminal, multiple_terminal
-from constrain.grammars.json_numbers import integer_terminal, number_terminal
+from constrain.grammars.json_multiples import digits_for, fraction_terminal, multiple_terminal, whole_terminal
+from constrain.grammars.json_numbers import Bounds, integer_terminal, number_terminal
 from constrain.grammars.json_schema.instances import Instances
 from constrain.grammars.json_schema.layout import Layout, layout_for
 from constrain.grammars.json_schema.objects import object_node
@@ -196,12 +196,16 @@ class Nodes:
         return self.string(shape)
 
     def _number(self, shape: Num) -> Node:
+        any_spelling_of_integers = self.options.integer_spelling == "any"
         if shape.values is None:
-            make = integer_terminal if shape.integer else fraction_terminal if shape.fraction else number_terminal
+            whole = whole_terminal if any_spelling_of_integers else integer_terminal
+            make = whole if shape.integer else fraction_terminal if shape.fraction else number_terminal
             if not shape.multiples:
                 return make(shape.bounds, self.options.max_digits)
             base = make(shape.bounds, digits_for(shape.multiples, self.options.max_digits))
             return multiple_terminal(base, shape.multiples)
+        if any_spelling_of_integers:
+            return alt([number_terminal(Bounds(value, value), self.options.max_digits) for value, _ in shape.values])
         plain_only = shape.integer
         texts = [text for _, spellings in shape.values for text in (spellings[:1] if plain_only else spellings)]
         return Lexeme(one_of(dict.fromkeys(text.encode() for text in texts)))

@@ -25,6 +25,7 @@ class Options:
     max_digits: Digits = DEFAULT_DIGITS
     max_string: int | None = None
     string_spelling: str = "plain"
+    integer_spelling: str = "plain"
     formats: str = "assert"
     unknown_formats: str = "annotate"
     extra: str = "schema"
@@ -36,6 +37,7 @@ class Options:
             raise TypeError(f"registry={shown(self.registry)}; expected a referencing.Registry")
         _one_of("property_order", self.property_order, ("schema", "any"))
         _one_of("string_spelling", self.string_spelling, ("plain", "any"))
+        _one_of("integer_spelling", self.integer_spelling, ("plain", "any"))
         _one_of("formats", self.formats, ("assert", "annotate"))
         _one_of("unknown_formats", self.unknown_formats, ("annotate", "refuse"))
         _one_of("extra", self.extra, ("schema", "forbid"))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from constrain.errors import GrammarSyntaxError, UnsupportedFeatureError
@@ -27,6 +28,20 @@ _LONGEST_TOKEN = 200
 _LONGEST_POINTER = 2_000
 
 
+class Documents(NamedTuple):
+    """Some documents by URI, to be asked like a `referencing.Registry`; unlike one it can be pickled."""
+
+    contents_by_uri: dict[str, Any]
+
+    def get_or_retrieve(self, uri: str) -> Any:
+        """Return what leads to the contents of a document as `.value.contents`."""
+        from referencing.exceptions import NoSuchResource
+
+        if uri not in self.contents_by_uri:
+            raise NoSuchResource(uri)
+        return SimpleNamespace(value=SimpleNamespace(contents=self.contents_by_uri[uri]))
+
+
 class References:
     """One schema document, the names it gives to its parts, and the documents that it names.
 
@@ -42,6 +57,7 @@ class References:
         self.id_keywords = ("$id", "id") if draft == 4 else ("$id",)
         self.registry = registry
         self.base = self.base_of(root, "")
+        self.used: dict[str, Any] = {}  # other documents that were named, by URI
         self._resources: dict[str, tuple[Any, str]] | None = None
         self._dynamic: Counter[str] = Counter()  # how often each $dynamicAnchor is given; "" is $recursiveAnchor
 
@@ -107,6 +123,7 @@ class References:
                     f"{brief(reference)} names a document that was not given",
                     "Pass registry=, or copy it into $defs; nothing is fetched from the network.",
                 )
+            self.used[uri] = document
             self._crawl(document, f"{uri}#", uri)
             found = self._names()[uri] = (document, f"{uri}#")
         return found
