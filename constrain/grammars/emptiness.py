@@ -25,17 +25,20 @@ def is_empty(root: Node, limits: Limits) -> bool:
     """Return whether a regular node over `CharClass` and `Literal` matches no text at all.
 
     Raises:
-        LimitExceededError: `max_emptiness_steps` residues were searched without an answer.
+        LimitExceededError: `max_emptiness_steps` residues were searched without an answer; one with many operands
+            counts as many.
     """
     table = _Table(_alphabet(root))
     start = table.convert(root)
     seen = {start}
     stack = [start]
+    steps = 0
     while stack:
         state = stack.pop()
         if table.nullable[state]:
             return False
-        if len(seen) > limits.max_emptiness_steps:
+        steps += table.operands(state)
+        if steps > limits.max_emptiness_steps:
             raise LimitExceededError(
                 "max_emptiness_steps", limits.max_emptiness_steps, "looking for a string that fits"
             )
@@ -207,6 +210,11 @@ class _Table:
             assert isinstance(inner, int)
             return inner
         return self._make(_NOT, (body,), nullable=not self.nullable[body])
+
+    def operands(self, state: int) -> int:
+        """Return how many parts the expression of a state combines."""
+        kind, args = self.terms[state]
+        return len(args) if kind in {_AND, _OR} else 1
 
     def convert(self, root: Node) -> int:
         """Return the expression of an IR node."""

@@ -344,7 +344,7 @@ def test_malformed_schemas(schema, message):
 
 
 def test_a_registry_is_one_of_referencing():
-    with pytest.raises(TypeError, match="expected a referencing.Registry"):
+    with pytest.raises(TypeError, match=r"expected a referencing\.Registry"):
         json_schema({}, registry={})
 
 
