@@ -14,7 +14,7 @@ import numpy as np
 
 from constrain import ir
 from constrain.arguments import instance, items, octets, shown, whole
-from constrain.automata.deadline import within
+from constrain.deadline import within
 from constrain.errors import EmptyLanguageError
 from constrain.kernels.token_bitmask.rows import copy_row, set_bit, writable
 from constrain.limits import Limits, checked

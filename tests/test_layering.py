@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "constrain"
 
-LEAVES = {"arguments", "errors", "limits", "ir"}
+LEAVES = {"arguments", "deadline", "errors", "limits", "ir"}
 VOCABULARY = {"vocabulary", "vocabularies"}
 AUTOMATA = LEAVES | VOCABULARY | {"kernels", "automata"}
 COMPILED = AUTOMATA | {"compiled", "matcher"}
@@ -16,6 +16,7 @@ BACKENDS = DECODING | {"backends"}
 MAY_IMPORT = {
     "arguments": set(),
     "errors": set(),
+    "deadline": {"errors"},
     "limits": {"arguments"},
     "ir": LEAVES,
     "grammars": LEAVES | {"grammars"},

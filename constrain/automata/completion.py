@@ -17,11 +17,11 @@ import numpy as np
 
 from constrain.automata import lexicon as lex
 from constrain.automata.costs import Costs
-from constrain.automata.deadline import check
 from constrain.automata.demands import FAR
 from constrain.automata.fewest import fewest_tokens
 from constrain.automata.rests import Rests, one_of_each
 from constrain.automata.text_tokens import text_tokens
+from constrain.deadline import check
 from constrain.errors import LimitExceededError, VocabularyError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from constrain import ir
 from constrain.automata.byte_trie import trie_nodes
 from constrain.automata.counts import UNBOUNDED
-from constrain.automata.deadline import check
 from constrain.automata.regex import EPSILON
 from constrain.automata.utf8 import char_class
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from constrain import ir
-from constrain.automata.deadline import check
 from constrain.automata.left_recursion import layered, reach_empty, without_left_recursion
 from constrain.automata.operations import refit
 from constrain.automata.rule_graph import CALL, EMPTY, NODES_PER_SIZE, OP, TERMINAL, Counted, Edge, RuleGraph, copy_name
+from constrain.deadline import check
 from constrain.errors import EmptyLanguageError, LimitExceededError
 from constrain.limits import Limits
 

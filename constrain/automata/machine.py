@@ -18,8 +18,8 @@ from constrain import ir
 from constrain.automata import graph as graphs
 from constrain.automata.arena import FREE, Arena, Workspace
 from constrain.automata.contents import Contents
-from constrain.automata.deadline import check
 from constrain.automata.lexicon import Lexicon, lexicon_for
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.kernels.machine import cpu_numba as kernel
 from constrain.kernels.machine import layout as at

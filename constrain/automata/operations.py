@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from constrain import ir
 from constrain.automata.components import strongly_connected
-from constrain.automata.deadline import check
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS
 

@@ -20,8 +20,8 @@ from heapq import heappop, heappush
 from constrain.automata import multiples
 from constrain.automata.byte_sets import Row, joined, split, split_by_byte
 from constrain.automata.counts import SYMBOL, UNBOUNDED, is_symbol, product
-from constrain.automata.deadline import check
 from constrain.automata.unions import united
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.limits import DEFAULT_LIMITS, Limits
 

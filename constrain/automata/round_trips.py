@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
 from constrain.automata.components import strongly_connected
-from constrain.automata.deadline import check
+from constrain.deadline import check
 
 Weighted = Mapping[int, Sequence[tuple[int, int]]]
 """(target, weight) of each node's edges; weights are not negative."""

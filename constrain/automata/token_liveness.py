@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from constrain.automata.deadline import check
 from constrain.automata.text_tokens import allowed_tokens, text_tokens
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 
 if TYPE_CHECKING:

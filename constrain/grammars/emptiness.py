@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.grammars.char_classes import ALL, Ranges, complement, contains, intersect, normalise, subtract
 from constrain.ir import Alt, And, CharClass, Literal, Node, Not, OneOf, Repeat, Seq, children, walk
@@ -256,6 +257,7 @@ class _Table:
         rows = self._rows
         stack = [root]
         while stack:
+            check()
             top = stack[-1]
             missing = [part for part in self._needs(top) if part not in rows] if top not in rows else []
             if missing:

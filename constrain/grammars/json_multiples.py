@@ -29,13 +29,13 @@ def multiple_terminal(base: Lexeme, multiples: Multiples) -> Lexeme:
     """Return the terminal of the numbers of another that are multiples (True) or not; without exponents."""
     parts = [base.pattern, Repeat(_NO_EXPONENT, 1, None)]
     for step, wanted in multiples:
-        numerator, places = _scaled(step)
+        numerator, places = scaled(step)
         node = join((optional(_MINUS), Multiple(numerator, places)))
         parts.append(node if wanted else Not(node))
     return Lexeme(And(tuple(parts)))
 
 
-def _scaled(step: Decimal) -> tuple[int, int]:
+def scaled(step: Decimal) -> tuple[int, int]:
     """Return a positive number as a whole one and how many places its point has to go left."""
     _, digits, exponent = step.normalize(_EXACT).as_tuple()
     assert isinstance(exponent, int)
@@ -45,7 +45,7 @@ def _scaled(step: Decimal) -> tuple[int, int]:
 
 def digits_for(multiples: Multiples, digits: Digits) -> Digits:
     """Return the caps on digits, raised as far as multiples need."""
-    scaled = [_scaled(step) for step, _ in multiples]
+    scaled = [scaled(step) for step, _ in multiples]
     whole = max([digits[0], *(len(str(numerator)) + 1 for numerator, _ in scaled)])
     return whole, max([digits[1], *(places for _, places in scaled)]), digits[2]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from constrain.deadline import check
 from constrain.errors import GrammarError, GrammarSyntaxError, LimitExceededError
 from constrain.grammars.json_schema.complements import complement
 from constrain.grammars.json_schema.conjunctions import conjoin, says_no_more
@@ -19,7 +20,7 @@ from constrain.limits import Limits
 Shapes = tuple[Shape, ...]
 _Leaves = tuple[Shapes, tuple[int, ...]]  # shapes, and conjunctions that are worked out together
 _MAX_ROUNDS = 64
-_FEW = 64  # products of scalar shapes that are worked out at once
+_FEW = 10_000  # products of scalar shapes that are worked out at once
 _MAX_VISITS = 100  # expressions passed on the way to shapes, as a multiple of `max_schema_nodes`
 
 UNION, ANY, ALL, NOT, REF = "union", "any", "all", "not", "ref"
@@ -131,6 +132,7 @@ class Algebra:
         stack = [expression]
         entered: set[int] = set()
         while stack:
+            check()
             one = stack[-1]
             inner = None
             if one not in self._shapes:
@@ -298,6 +300,7 @@ class Algebra:
         found: list[list[tuple[int, Shape]]] = []
         for a in first:
             row: list[tuple[int, Shape]] = []
+            check()
             for place, b in enumerate(second):
                 if place in covered:
                     continue

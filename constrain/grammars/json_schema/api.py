@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from constrain.deadline import within
 from constrain.errors import EmptyLanguageError
 from constrain.grammars.json_numbers import DEFAULT_DIGITS, Digits
 from constrain.grammars.json_schema.instances import Instances
@@ -64,7 +65,7 @@ def json_schema(
         GrammarSyntaxError: not JSON, or a malformed or unresolvable schema.
         UnsupportedFeatureError: a keyword that is not enforced.
         EmptyLanguageError: no value is valid.
-        LimitExceededError: the schema is too large or too deep.
+        LimitExceededError: the schema is too large or too deep, or takes longer than `max_compile_seconds`.
     Cost: about 30 us a subschema; rules are made when the engine first enters them.
     """
     options = Options(
@@ -81,13 +82,15 @@ def json_schema(
         limits=checked(limits),
         registry=registry,
     )
-    root = _document(schema, options.limits)
-    document = Document(root, options)
-    expression = document.read(root)
-    nodes = Nodes(Instances(document.algebra), replace(options, registry=None))  # which cannot be pickled
-    start = nodes.value(expression)
-    if start is None:
-        raise EmptyLanguageError(*document.why_empty(root))
+    with within(options.limits.max_compile_seconds):
+        root = _document(schema, options.limits)
+        document = Document(root, options)
+        expression = document.read(root)
+        # A registry cannot be pickled.
+        nodes = Nodes(Instances(document.algebra), replace(options, registry=None))
+        start = nodes.value(expression)
+        if start is None:
+            raise EmptyLanguageError(*document.why_empty(root))
     arguments = {name: getattr(options, name) for name in _SOURCE_OPTIONS}
     arguments["registry"] = Documents(document.references.used) if document.references.used else None
     return Grammar(

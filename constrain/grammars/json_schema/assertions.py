@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from constrain.errors import GrammarSyntaxError, LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.formats.table import FORMATS
+from constrain.grammars.json_multiples import scaled
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.grammars.json_schema import vocabulary
 from constrain.grammars.json_schema.array_shapes import reduced_array
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 _NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _STEPS = ("multipleOf", "divisibleBy")
-_LONGEST_STEP = 60
+_LARGEST_STEP = 100_000  # each remainder is a state
+_MOST_PLACES = 60
 _COUNTS = (
     *("minLength", "maxLength", "minItems", "maxItems"),
     *("minContains", "maxContains", "minProperties", "maxProperties"),
@@ -167,8 +169,10 @@ class Assertions:
         step = self._number_at(value, where)
         if step <= 0:
             raise wrong(where, "must be greater than 0", value)
-        if len(step.as_tuple().digits) + abs(step.adjusted()) > _LONGEST_STEP:
-            reason = f"multiples of numbers with more than {_LONGEST_STEP} digits are not supported"
+        if max(abs(step.adjusted()), len(step.as_tuple().digits)) > _MOST_PLACES or scaled(step)[0] > _LARGEST_STEP:
+            reason = (
+                f"multiples are counted by remainders, and numbers of more than {_LARGEST_STEP} units have too many"
+            )
             raise UnsupportedFeatureError(where.rsplit("/", 1)[1], where, reason, "Leave it out, and round the answer.")
         return step
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.grammars.json_schema.algebra import Algebra, Shapes
 from constrain.grammars.json_schema.array_shapes import reduced_array
@@ -56,6 +57,7 @@ class Instances:
         stack = [root]
         most = self.algebra.limits.max_schema_nodes
         while stack:
+            check()
             expression = stack.pop()
             order.append(expression)
             if len(order) > most:

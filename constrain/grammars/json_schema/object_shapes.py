@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.grammars.json_schema.patterns import filtered, finite_texts, has_text
 from constrain.grammars.json_schema.shapes import (
@@ -85,6 +86,7 @@ def parted(patterns: Mapping[Pattern, int], rest: int, merge: Merge) -> tuple[Gr
     for pattern, expression in patterns.items():
         parts = []
         for signed, old in found:
+            check()
             for sign in (True, False):
                 cell = both(signed, ((pattern, sign),))
                 if cell is not None and has_key(cell, merge.limits):
@@ -99,6 +101,7 @@ def refined(first: tuple[Group, ...], second: tuple[Group, ...], merge: Merge) -
     """Return the groups of the keys that are in a group of each side."""
     found = []
     for a in first:
+        check()
         for b in second:
             patterns = both(a.patterns, b.patterns)
             if patterns is not None and (not a.patterns or not b.patterns or has_key(patterns, merge.limits)):
@@ -136,6 +139,7 @@ def settled(shape: Obj, merge: Merge) -> tuple[Obj, ...]:
     done: list[Obj] = []
     open_ones = [shape]
     while open_ones:
+        check()
         one: Obj | None = reduced_object(open_ones.pop())
         one = None if one is None else _declared(one, merge.limits)
         one = None if one is None else _with_implied(one)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from constrain.deadline import check
 from constrain.errors import LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_schema.object_shapes import parted
 from constrain.grammars.json_schema.shapes import EVERYTHING, TRUE, Arr, Obj, Prop
@@ -122,6 +123,7 @@ class Unevaluated:
         for ways in branches:
             more: Ways = {}
             for a, one in found.items():
+                check()
                 for b, other in ways.items():
                     seen = a.with_(b)
                     if seen not in {a, b}:  # else one of them alone says as much

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
+from constrain.deadline import check
 from constrain.errors import LimitExceededError
 from constrain.grammars.json_schema.array_shapes import item_at
 from constrain.grammars.json_schema.shapes import FALSE, Arr, Contains, Merge
@@ -131,6 +132,7 @@ class ArrayWalk:
         seen = {state}
         path = [(state, self.steps(state))]
         while path:
+            check()
             here, steps = path[-1]
             if self.accepts(here) or known.get(here):
                 known.update((passed, True) for passed, _ in path)
