@@ -45,9 +45,9 @@ def scaled(step: Decimal) -> tuple[int, int]:
 
 def digits_for(multiples: Multiples, digits: Digits) -> Digits:
     """Return the caps on digits, raised as far as multiples need."""
-    scaled = [scaled(step) for step, _ in multiples]
-    whole = max([digits[0], *(len(str(numerator)) + 1 for numerator, _ in scaled)])
-    return whole, max([digits[1], *(places for _, places in scaled)]), digits[2]
+    units = [scaled(step) for step, _ in multiples]
+    whole = max([digits[0], *(len(str(numerator)) + 1 for numerator, _ in units)])
+    return whole, max([digits[1], *(places for _, places in units)]), digits[2]
 
 
 def is_multiple(value: Decimal, step: Decimal) -> bool:

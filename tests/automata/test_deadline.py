@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from constrain.automata import deadline
+from constrain import deadline
 from constrain.automata.warmup import warm
 from constrain.compiled import compile_grammar
 from constrain.errors import EmptyLanguageError, LimitExceededError
