@@ -19,9 +19,9 @@ from constrain.vocabulary import Vocabulary
 from tests.byte_tokens import BYTES
 
 A_ONLY = Vocabulary.from_tokens([b"a", None], eos_token_ids=[1])
-WIDE = {"type": "object", "properties": {f"p{i}": {"type": "null"} for i in range(500)}}
+WIDE = json_schema({"type": "object", "properties": {f"p{i}": {"type": "null"} for i in range(500)}})
 LONG = {
-    "a rule with many members": lambda: compile_grammar(json_schema(WIDE), BYTES, LIMITS),
+    "a rule with many members": lambda: compile_grammar(WIDE, BYTES, LIMITS),
     "many alternatives": lambda: compile_grammar(regex("|".join(f"[ab]{i}*" for i in range(500))), BYTES, LIMITS),
     "an intersection": lambda: compile_grammar(
         Grammar(Lexeme(And(tuple(regex(f"(a{{{size}}})*b").start.pattern for size in (7, 11, 13))))), BYTES, LIMITS
