@@ -94,9 +94,8 @@ def _requirements(kind: int, a: int, value: int, marks: dict[int, set[int]]) -> 
         return [(False, value, 0)]
     if kind == at.EDGE_OP and a & 255 == at.OP_AT_LEAST:
         slot = a >> 8
-        if len(marks.get(slot, ())) == value:
-            return [(False, mark, 0) for mark in marks.get(slot, ())]
-        return [(True, slot, value)]
+        raised = marks.get(slot, set())
+        return [(False, mark, 0) for mark in raised] if len(raised) == value else [(True, slot, value)]
     return []
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import gcd
 
-State = tuple[int, int, int, int]
+State = tuple[int, ...]
 
 
 def start(step: int, places: int) -> State:

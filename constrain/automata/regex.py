@@ -289,9 +289,7 @@ class RegexTable:
         if kind == INTERSECT:
             return self._intersection([self._rows[part] for part in args])
         if kind == MULTIPLE:
-            moves = (
-                (mask & self.alphabet, state) for mask, state in multiples.moves((args[0], args[1], args[2], args[3]))
-            )
+            moves = ((mask & self.alphabet, state) for mask, state in multiples.moves(args))
             return joined((mask, self._multiple(state)) for mask, state in moves if mask)
         inner = self._rows[args[0]]
         rest = self.alphabet
@@ -345,8 +343,7 @@ class RegexTable:
         if self.nullable[expression]:
             return 0
         if kind == MULTIPLE:
-            step, places, remainder, read = self.args[expression]
-            return multiples.least_length((step, places, remainder, read))
+            return multiples.least_length(self.args[expression])
         if kind == CONCAT:
             return sum(parts)
         if kind == REPEAT:

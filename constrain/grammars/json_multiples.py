@@ -7,19 +7,28 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, gcd, lcm
 
-from constrain.grammars.json_numbers import DEFAULT_DIGITS, Bounds, Digits, natural, number_terminal
+from constrain.grammars.json_numbers import (
+    DEFAULT_DIGITS,
+    DIGIT,
+    MINUS,
+    NONZERO,
+    PLUS,
+    POINT,
+    SIGN,
+    ZERO,
+    Bounds,
+    Digits,
+    E,
+    natural,
+    number_terminal,
+)
 from constrain.grammars.regex_tree import join, union
 from constrain.ir import And, ByteClass, Lexeme, Literal, Multiple, Node, Not, Repeat, optional
 
 Multiples = tuple[tuple[Decimal, bool], ...]
 """Positive numbers, each with whether a value is to be a multiple of it."""
 
-_DIGIT = ByteClass(sum(1 << byte for byte in b"0123456789"))
-_NONZERO = ByteClass(sum(1 << byte for byte in b"123456789"))
 _NO_EXPONENT = ByteClass(sum(1 << byte for byte in b"-.0123456789"))
-_SIGN = ByteClass(1 << ord("+") | 1 << ord("-"))
-_E = ByteClass(1 << ord("e") | 1 << ord("E"))
-_ZERO, _MINUS, _POINT, _PLUS = Literal(b"0"), Literal(b"-"), Literal(b"."), optional(Literal(b"+"))
 _EXACT = Context(prec=MAX_PREC)
 _MOST_TRIED = 100_000
 
@@ -30,7 +39,7 @@ def multiple_terminal(base: Lexeme, multiples: Multiples) -> Lexeme:
     parts = [base.pattern, Repeat(_NO_EXPONENT, 1, None)]
     for step, wanted in multiples:
         numerator, places = scaled(step)
-        node = join((optional(_MINUS), Multiple(numerator, places)))
+        node = join((optional(MINUS), Multiple(numerator, places)))
         parts.append(node if wanted else Not(node))
     return Lexeme(And(tuple(parts)))
 
@@ -55,6 +64,11 @@ def is_multiple(value: Decimal, step: Decimal) -> bool:
     return (Fraction(value) / Fraction(step)).denominator == 1
 
 
+def fits(value: Decimal, multiples: Multiples) -> bool:
+    """Return whether a number is a multiple of all that it must be and of none that it must not."""
+    return all(is_multiple(value, step) == sign for step, sign in multiples)
+
+
 def has_multiple(bounds: Bounds, multiples: Multiples) -> bool:
     """Return whether a number inside the bounds is a multiple of all that it must be and of none that it must not."""
     wanted = [Fraction(step) for step, sign in multiples if sign]
@@ -62,7 +76,7 @@ def has_multiple(bounds: Bounds, multiples: Multiples) -> bool:
     if not wanted:
         if bounds.low is None or bounds.low != bounds.high:
             return True
-        return all((Fraction(bounds.low) / step).denominator != 1 for step in unwanted)
+        return fits(bounds.low, multiples)
     step = Fraction(lcm(*(one.numerator for one in wanted)), gcd(*(one.denominator for one in wanted)))
     periods = [(step / one).denominator for one in unwanted]
     if 1 in periods:
@@ -88,18 +102,18 @@ def fraction_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme
 def _fractions(bounds: Bounds, digits: Digits) -> Node:
     """Return numbers that are no integers, at least those inside the bounds: a digit remains right of the point."""
     longest, places = _sizes(bounds, digits)
-    some, zeros = Repeat(_DIGIT, 0, None), Repeat(_ZERO, 0, None)
-    nonzero = join((some, _NONZERO, some))
-    no_shift = union((join((_E, optional(_SIGN), Repeat(_ZERO, 1, None))), join((_E, _MINUS, Repeat(_DIGIT, 1, None)))))
-    parts = [join((Repeat(_DIGIT, 1, None), _POINT, nonzero, optional(no_shift)))]
+    some, zeros = Repeat(DIGIT, 0, None), Repeat(ZERO, 0, None)
+    nonzero = join((some, NONZERO, some))
+    no_shift = union((join((E, optional(SIGN), Repeat(ZERO, 1, None))), join((E, MINUS, Repeat(DIGIT, 1, None)))))
+    parts = [join((Repeat(DIGIT, 1, None), POINT, nonzero, optional(no_shift)))]
     for shift in range(1, places):  # digits that the exponent moves left of the point
-        exponent = join((_E, _PLUS, zeros, Literal(str(shift).encode())))
-        parts.append(join((Repeat(_DIGIT, 1, None), _POINT, Repeat(_DIGIT, shift, shift), nonzero, exponent)))
-    no_places = optional(join((_POINT, Repeat(_ZERO, 1, None))))
+        exponent = join((E, PLUS, zeros, Literal(str(shift).encode())))
+        parts.append(join((Repeat(DIGIT, 1, None), POINT, Repeat(DIGIT, shift, shift), nonzero, exponent)))
+    no_places = optional(join((POINT, Repeat(ZERO, 1, None))))
     for count in range(longest):  # zeros at the end of the whole part
-        less = join((_E, _MINUS, zeros, natural(count + 1, max(digits[2], 5))))
-        parts.append(join((some, _NONZERO, Literal(b"0" * count), no_places, less)))
-    return join((optional(_MINUS), union(parts)))
+        less = join((E, MINUS, zeros, natural(count + 1, max(digits[2], 5))))
+        parts.append(join((some, NONZERO, Literal(b"0" * count), no_places, less)))
+    return join((optional(MINUS), union(parts)))
 
 
 @lru_cache(maxsize=1024)
@@ -111,21 +125,21 @@ def whole_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
 def _wholes(bounds: Bounds, digits: Digits) -> Node:
     """Return numbers that are integers, at least those inside the bounds: the exponent takes every place away."""
     longest, places = _sizes(bounds, digits)
-    zeros = Repeat(_ZERO, 0, None)
-    whole = join((_NONZERO, Repeat(_DIGIT, 0, None)))
-    no_places = optional(join((_POINT, Repeat(_ZERO, 1, None))))
-    exponent = join((_E, _PLUS, Repeat(_DIGIT, 1, None)))
-    nothing = join((_E, _MINUS, Repeat(_ZERO, 1, None)))
-    parts = [join((_ZERO, no_places, optional(join((_E, optional(_SIGN), Repeat(_DIGIT, 1, None))))))]
+    zeros = Repeat(ZERO, 0, None)
+    whole = join((NONZERO, Repeat(DIGIT, 0, None)))
+    no_places = optional(join((POINT, Repeat(ZERO, 1, None))))
+    exponent = join((E, PLUS, Repeat(DIGIT, 1, None)))
+    nothing = join((E, MINUS, Repeat(ZERO, 1, None)))
+    parts = [join((ZERO, no_places, optional(join((E, optional(SIGN), Repeat(DIGIT, 1, None))))))]
     parts.append(join((whole, no_places, optional(union((exponent, nothing))))))
     for count in range(1, places + 1):
-        fraction = join((_POINT, Repeat(_DIGIT, count - 1, count - 1), _NONZERO, zeros))
-        enough = join((_E, _PLUS, zeros, natural(count, max(digits[2], 5))))
-        parts.append(join((union((_ZERO, whole)), fraction, enough)))
+        fraction = join((POINT, Repeat(DIGIT, count - 1, count - 1), NONZERO, zeros))
+        enough = join((E, PLUS, zeros, natural(count, max(digits[2], 5))))
+        parts.append(join((union((ZERO, whole)), fraction, enough)))
     for count in range(1, longest):
-        less = join((_E, _MINUS, zeros, Literal(str(count).encode())))
-        parts.append(join((whole, Repeat(_ZERO, count, count), no_places, less)))
-    return join((optional(_MINUS), union(parts)))
+        less = join((E, MINUS, zeros, Literal(str(count).encode())))
+        parts.append(join((whole, Repeat(ZERO, count, count), no_places, less)))
+    return join((optional(MINUS), union(parts)))
 
 
 def _sizes(bounds: Bounds, digits: Digits) -> tuple[int, int]:

@@ -17,14 +17,14 @@ from constrain.ir import EPSILON, NOTHING, And, ByteClass, Lexeme, Literal, Node
 Digits = tuple[int, int, int]
 DEFAULT_DIGITS: Digits = (20, 20, 3)
 
-_DIGIT = ByteClass(sum(1 << byte for byte in b"0123456789"))
-_NONZERO = ByteClass(sum(1 << byte for byte in b"123456789"))
-_ZERO = Literal(b"0")
-_MINUS = Literal(b"-")
-_POINT = Literal(b".")
-_E = ByteClass(1 << ord("e") | 1 << ord("E"))
-_PLUS = optional(Literal(b"+"))
-_SIGN = ByteClass(1 << ord("+") | 1 << ord("-"))
+DIGIT = ByteClass(sum(1 << byte for byte in b"0123456789"))
+NONZERO = ByteClass(sum(1 << byte for byte in b"123456789"))
+ZERO = Literal(b"0")
+MINUS = Literal(b"-")
+POINT = Literal(b".")
+E = ByteClass(1 << ord("e") | 1 << ord("E"))
+PLUS = optional(Literal(b"+"))
+SIGN = ByteClass(1 << ord("+") | 1 << ord("-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def integer_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
         parts.append(_whole(max(low or 0, 0), high, cap))
     if low is None or low <= 0:
         parts.append(
-            join((_MINUS, _whole(max(-high, 0) if high is not None else 0, None if low is None else -low, cap)))
+            join((MINUS, _whole(max(-high, 0) if high is not None else 0, None if low is None else -low, cap)))
         )
     return Lexeme(union(parts))
 
@@ -122,12 +122,12 @@ def _whole(low: int, high: int | None, cap: int) -> Node:
     low_text = str(low)
     high_text = "9" * max(cap, len(low_text)) if high is None else str(high)
     if low == 0:
-        return union((_ZERO, _whole(1, high, cap))) if high != 0 else _ZERO
+        return union((ZERO, _whole(1, high, cap))) if high != 0 else ZERO
     if len(low_text) == len(high_text):
         return _same_length(low_text, high_text)
     parts = [_tail(low_text, least=True)]
     if len(high_text) - len(low_text) > 1:
-        parts.append(join((_NONZERO, Repeat(_DIGIT, len(low_text), len(high_text) - 2))))
+        parts.append(join((NONZERO, Repeat(DIGIT, len(low_text), len(high_text) - 2))))
     parts.append(_leading(high_text))
     return union(parts)
 
@@ -140,7 +140,7 @@ def _between(low: int, high: int) -> Node:
 
 
 def _rest(count: int) -> Node:
-    return Repeat(_DIGIT, count, count) if count else EPSILON
+    return Repeat(DIGIT, count, count) if count else EPSILON
 
 
 def _tail(text: str, *, least: bool) -> Node:
@@ -197,21 +197,21 @@ def _same_length(low: str, high: str) -> Node:
 def number_terminal(bounds: Bounds, digits: Digits = DEFAULT_DIGITS) -> Lexeme:
     """Return the terminal of numbers inside the bounds, in every spelling the module's description allows."""
     if bounds == UNBOUNDED:
-        fraction = optional(join((_POINT, Repeat(_DIGIT, 1, digits[1])))) if digits[1] else EPSILON
-        return Lexeme(join((optional(_MINUS), _whole(0, None, digits[0]), fraction, optional(_exponent(digits)))))
+        fraction = optional(join((POINT, Repeat(DIGIT, 1, digits[1])))) if digits[1] else EPSILON
+        return Lexeme(join((optional(MINUS), _whole(0, None, digits[0]), fraction, optional(_exponent(digits)))))
     if bounds.is_empty(integer=False):
         return Lexeme(NOTHING)
-    parts = [_positive(bounds, digits), join((_MINUS, _positive(bounds.mirrored(), digits)))]
+    parts = [_positive(bounds, digits), join((MINUS, _positive(bounds.mirrored(), digits)))]
     if bounds.holds(Decimal(0)):
-        fraction = optional(join((_POINT, Repeat(_ZERO, 1, digits[1])))) if digits[1] else EPSILON
-        parts.append(join((optional(_MINUS), _ZERO, fraction, optional(_exponent(digits)))))
+        fraction = optional(join((POINT, Repeat(ZERO, 1, digits[1])))) if digits[1] else EPSILON
+        parts.append(join((optional(MINUS), ZERO, fraction, optional(_exponent(digits)))))
     return Lexeme(union(parts))
 
 
 def _exponent(digits: Digits) -> Node:
     if not digits[2]:
         return NOTHING
-    return join((_E, optional(_SIGN), Repeat(_DIGIT, 1, digits[2])))
+    return join((E, optional(SIGN), Repeat(DIGIT, 1, digits[2])))
 
 
 def _positive(bounds: Bounds, digits: Digits) -> Node:
@@ -242,7 +242,7 @@ def _point_form(bounds: Bounds, digits: Digits) -> Node:
     room = max(len(low_fraction), len(high_fraction)) + (1 if bounds.low_open or bounds.high_open else 0)
     cap = max(digits[1], room)
     least = _fraction(low_fraction, cap, least=True, is_open=bounds.low_open)
-    free = optional(join((_POINT, Repeat(_DIGIT, 1, digits[1])))) if digits[1] else EPSILON
+    free = optional(join((POINT, Repeat(DIGIT, 1, digits[1])))) if digits[1] else EPSILON
     if bounds.high is None:
         return union((join((_whole(low, low, 1), least)), join((_whole(low + 1, None, digits[0]), free))))
     most = _fraction(high_fraction, cap, least=False, is_open=bounds.high_open)
@@ -279,25 +279,25 @@ def _fraction(bound: str, cap: int, *, least: bool, is_open: bool) -> Node:
         return NOTHING if is_open else EPSILON
     room = cap - len(bound)
     if least:
-        node = _more(room) if is_open else Repeat(_DIGIT, 0, room)
+        node = _more(room) if is_open else Repeat(DIGIT, 0, room)
     else:
-        node = NOTHING if is_open else Repeat(_ZERO, 0, room)
+        node = NOTHING if is_open else Repeat(ZERO, 0, room)
     for at in range(len(bound) - 1, -1, -1):
         digit = int(bound[at])
         same = join((Literal(bound[at].encode()), node))
-        after = Repeat(_DIGIT, 0, cap - at - 1)
+        after = Repeat(DIGIT, 0, cap - at - 1)
         if least:
             node = union((same, join((_between(digit + 1, 9), after))))
         else:
             node = union((same, join((_between(0, digit - 1), after)), EPSILON))
-    nonempty = _both(node, Repeat(_DIGIT, 1, cap))
+    nonempty = _both(node, Repeat(DIGIT, 1, cap))
     without = EPSILON if (not bound and not is_open) or (not least and bound) else NOTHING
-    return union((join((_POINT, nonempty)), without))
+    return union((join((POINT, nonempty)), without))
 
 
 def _more(room: int) -> Node:
     """Return up to `room` digits that are not all zero."""
-    return _both(Repeat(_DIGIT, 1, room), join((Repeat(_ZERO, 0, room - 1), _NONZERO, Repeat(_DIGIT, 0, room - 1))))
+    return _both(Repeat(DIGIT, 1, room), join((Repeat(ZERO, 0, room - 1), NONZERO, Repeat(DIGIT, 0, room - 1))))
 
 
 def _scientific(bounds: Bounds, digits: Digits) -> Node:
@@ -307,7 +307,7 @@ def _scientific(bounds: Bounds, digits: Digits) -> Node:
     extremes = [bound for bound in (bounds.low, bounds.high) if bound]
     width = max([digits[2], *(len(str(abs(bound.adjusted()))) for bound in extremes if _too_long(bound))])
     top = 10**width - 1
-    free = join((_NONZERO, optional(join((_POINT, Repeat(_DIGIT, 1, digits[1])))) if digits[1] else EPSILON))
+    free = join((NONZERO, optional(join((POINT, Repeat(DIGIT, 1, digits[1])))) if digits[1] else EPSILON))
     assert bounds.low is not None
     first = -top if bounds.low == 0 else bounds.low.adjusted()
     last = top if bounds.high is None else bounds.high.adjusted()
@@ -316,16 +316,16 @@ def _scientific(bounds: Bounds, digits: Digits) -> Node:
     if bounds.high is not None:
         high = Bounds(None, _mantissa(bounds.high), high_open=bounds.high_open)
     if first == last:
-        return join((_mantissas(low.meet(high), digits), _E, _exponents(first, first, width)))
+        return join((_mantissas(low.meet(high), digits), E, _exponents(first, first, width)))
     inner_first, inner_last = first, last
     parts = []
     if low != UNBOUNDED:
-        parts.append(join((_mantissas(low, digits), _E, _exponents(first, first, width))))
+        parts.append(join((_mantissas(low, digits), E, _exponents(first, first, width))))
         inner_first += 1
     if high != UNBOUNDED:
-        parts.append(join((_mantissas(high, digits), _E, _exponents(last, last, width))))
+        parts.append(join((_mantissas(high, digits), E, _exponents(last, last, width))))
         inner_last -= 1
-    parts.append(join((free, _E, _exponents(max(inner_first, -top), min(inner_last, top), width))))
+    parts.append(join((free, E, _exponents(max(inner_first, -top), min(inner_last, top), width))))
     return union(parts)
 
 
@@ -343,9 +343,9 @@ def _mantissas(bounds: Bounds, digits: Digits) -> Node:
 def _exponents(first: int, last: int, width: int) -> Node:
     """Return the exponents from `first` to `last`: sign, then up to `width` digits, zeros in front allowed."""
     parts = []
-    for sign, low, high in ((_PLUS, max(first, 0), last), (_MINUS, max(-last, 0), -first)):
+    for sign, low, high in ((PLUS, max(first, 0), last), (MINUS, max(-last, 0), -first)):
         if low <= high:
             numbers = _whole(low, high, width)
-            padded = And((join((Repeat(_ZERO, 0, width - 1), numbers)), Repeat(_DIGIT, 1, width)))
+            padded = And((join((Repeat(ZERO, 0, width - 1), numbers)), Repeat(DIGIT, 1, width)))
             parts.append(join((sign, padded)))
     return union(parts) if first <= last else NOTHING

@@ -86,11 +86,11 @@ def json_schema(
         root = _document(schema, options.limits)
         document = Document(root, options)
         expression = document.read(root)
-        # A registry cannot be pickled.
-        nodes = Nodes(Instances(document.algebra), replace(options, registry=None))
+        instances = Instances(document.algebra)
+        nodes = Nodes(instances, replace(options, registry=None))  # a registry cannot be pickled
         start = nodes.value(expression)
         if start is None:
-            raise EmptyLanguageError(*document.why_empty(root))
+            raise EmptyLanguageError(*document.why_empty(root, instances))
     arguments = {name: getattr(options, name) for name in _SOURCE_OPTIONS}
     arguments["registry"] = Documents(document.references.used) if document.references.used else None
     return Grammar(

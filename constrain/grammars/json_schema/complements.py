@@ -28,6 +28,7 @@ from constrain.grammars.json_schema.shapes import (
     Some,
     Str,
     others,
+    unmatched,
 )
 
 Negate = Callable[[int], int]
@@ -150,7 +151,4 @@ def cells(patterns: Patterns, expression: int) -> tuple[Group, ...]:
     """Return the partition of keys into those that match all of `patterns`, with `expression`, and all others."""
     if not patterns:
         return others(expression)
-    found = [Group(patterns, expression)]
-    for place, (pattern, sign) in enumerate(patterns):
-        found.append(Group((*patterns[:place], (pattern, not sign)), TRUE))
-    return tuple(found)
+    return (Group(patterns, expression), *(Group(part, TRUE) for part in unmatched(patterns)))

@@ -119,12 +119,11 @@ class Instances:
         """Return the shape without members and items that have no instance, or None if it has none itself."""
         if self.height(shape) is None:
             return None
-        if isinstance(shape, Arr):
-            prefix = tuple(part if self.productive(part) else FALSE for part in shape.prefix)
-            rest = len(prefix) if shape.maximum is None else shape.maximum - len(prefix)
-            items = shape.items if shape.contains or rest == 0 or self.productive(shape.items) else FALSE
-            return shape if shape.contains else reduced_array(shape._replace(prefix=prefix, items=items), self.algebra)
-        return shape
+        if not isinstance(shape, Arr) or shape.contains:
+            return shape
+        prefix = tuple(part if self.productive(part) else FALSE for part in shape.prefix)
+        items = shape.items if shape.maximum == len(prefix) or self.productive(shape.items) else FALSE
+        return reduced_array(shape._replace(prefix=prefix, items=items), self.algebra)
 
 
 def _object_height(shape: Obj, heights: Mapping[int, int]) -> int | None:

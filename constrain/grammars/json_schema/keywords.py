@@ -18,7 +18,7 @@ from constrain.grammars.json_schema.instances import Instances
 from constrain.grammars.json_schema.object_shapes import key_groups
 from constrain.grammars.json_schema.options import Options
 from constrain.grammars.json_schema.references import References, below, escaped
-from constrain.grammars.json_schema.shapes import EVERYTHING, FALSE, TRUE, Obj, Prop, Str
+from constrain.grammars.json_schema.shapes import FALSE, NO_OBJECTS, TRUE, Obj, Prop, Str
 from constrain.grammars.json_schema.unevaluated import KEYWORDS, Unevaluated
 from constrain.grammars.json_values import brief
 from constrain.ir import ReportItem
@@ -39,7 +39,6 @@ _SINGLE = (
     "propertyNames",
     *KEYWORDS,
 )
-_NO_OBJECTS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Obj))
 
 
 class Document:
@@ -199,18 +198,15 @@ class Document:
 
     def _expression(self, at: int) -> int:
         schema, pointer = self.schemas[at], self.pointers[at]
-        parts = [self.expression_of(target) for target in self.targets_of(at)]
-        if "$ref" in schema and self.draft <= 7:
-            return parts[0]
-        if not self._says_nothing(schema):
+        ignores_others = "$ref" in schema and self.draft <= 7
+        if not ignores_others and any(keyword in schema for keyword in KEYWORDS):
             return self._unevaluated.expression(at)
+        parts = [self.expression_of(target) for target in self.targets_of(at)]
+        if ignores_others:
+            return parts[0]
         parts.extend(self.alone(at))
         parts.extend(self._branches(schema, pointer))
         return parts[0] if len(parts) == 1 else self.algebra.conjunction(parts)
-
-    @staticmethod
-    def _says_nothing(schema: dict[str, Any]) -> bool:
-        return not any(keyword in schema for keyword in KEYWORDS)
 
     def alone(self, at: int) -> list[int]:
         """Return the expressions of the keywords of a schema that have no branches."""
@@ -237,7 +233,7 @@ class Document:
 
     def with_and_without(self, name: str) -> tuple[int, int]:
         """Return the expressions of the values without a member, and of the objects that have it."""
-        without = (*_NO_OBJECTS, Obj((Prop(name, FALSE, required=False),)))
+        without = (*NO_OBJECTS, Obj((Prop(name, FALSE, required=False),)))
         having = (Obj((Prop(name, TRUE, required=True),)),)
         return self.algebra.union(without), self.algebra.union(having)
 
@@ -289,7 +285,7 @@ class Document:
         algebra.forget()
         for _, location, names in self._named:
             shapes = [shape for shape in algebra.unfold(names) if isinstance(shape, Str)]
-            targets[location] = algebra.union((*_NO_OBJECTS, key_groups(shapes, algebra)))
+            targets[location] = algebra.union((*NO_OBJECTS, key_groups(shapes, algebra)))
         algebra.forget()
 
     def _exactly_one(self, pointer: str, parts: list[int]) -> int:
@@ -313,11 +309,11 @@ class Document:
             ways.append(algebra.all_of((part, *(algebra.not_of(parts[other]) for other in rivals[place]))))
         return algebra.any_of(ways)
 
-    def why_empty(self, root: Any) -> tuple[str, str]:
+    def why_empty(self, root: Any, instances: Instances) -> tuple[str, str]:
         """Return the place and the reason for which the document has no instance, as far as it is plain to see."""
         if root is False:
             return "#", "the schema is false"
-        instances, guilty = Instances(self.algebra), "#"
+        guilty = "#"
         for at, schema in enumerate(self.schemas):
             if instances.productive(self.expression_of(schema)):
                 continue

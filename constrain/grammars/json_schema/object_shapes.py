@@ -6,7 +6,7 @@ partitions of both sides; parts without any key are left out, so patterns that n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from constrain.deadline import check
 from constrain.errors import LimitExceededError
@@ -23,8 +23,10 @@ from constrain.grammars.json_schema.shapes import (
     Some,
     Str,
     both,
+    conjoin_scalars,
     least,
     others,
+    unmatched,
 )
 from constrain.limits import Limits
 
@@ -256,14 +258,18 @@ def _ways(shape: Obj, demand: Some, merge: Merge) -> list[Obj]:
         expression = merge.meet(group.expression, demand.expression)
         if patterns is None or expression == FALSE or not has_key(patterns, merge.limits, names):
             continue
-        parts = [Group(patterns, group.expression)]
-        for at, (pattern, sign) in enumerate(demand.patterns):
-            rest = both(group.patterns, (*demand.patterns[:at], (pattern, not sign)))
-            if rest is not None and has_key(rest, merge.limits):
-                parts.append(Group(rest, group.expression))
+        parts = [Group(patterns, group.expression), *_outside(group, demand.patterns, merge.limits)]
         groups = tuple(one for old in shape.groups for one in (parts if old is group else [old]))
         found.append(shape._replace(groups=groups, some=(*shape.some, Some(patterns, names, expression))))
     return found
+
+
+def _outside(group: Group, patterns: Patterns, limits: Limits) -> Iterator[Group]:
+    """Yield the parts of a group whose keys do not match all patterns."""
+    for part in unmatched(patterns):
+        rest = both(group.patterns, part)
+        if rest is not None and has_key(rest, limits):
+            yield group._replace(patterns=rest)
 
 
 def key_groups(shapes: Iterable[Str], merge: Merge) -> Obj:
@@ -285,23 +291,15 @@ def key_groups(shapes: Iterable[Str], merge: Merge) -> Obj:
             if group.expression == TRUE or inside is None or not has_key(inside, merge.limits):
                 found.append(group)
                 continue
-            found.append(Group(inside, TRUE))
-            for at, (pattern, sign) in enumerate(cell):
-                rest = both(group.patterns, (*cell[:at], (pattern, not sign)))
-                if rest is not None and has_key(rest, merge.limits):
-                    found.append(Group(rest, FALSE))
+            found += [Group(inside, TRUE), *_outside(group, cell, merge.limits)]
         groups = _joined(found)
     props = tuple(Prop(name, TRUE if _is_key(name, shapes, merge.limits) else FALSE, required=False) for name in names)
     return Obj(props, groups)
 
 
 def _is_key(name: str, shapes: tuple[Str, ...], limits: Limits) -> bool:
-    for shape in shapes:
-        listed = shape.texts is None or name in shape.texts
-        fits = shape.minimum <= len(name) and (shape.maximum is None or len(name) <= shape.maximum)
-        if listed and fits and name not in shape.excluded and filtered((name,), shape.patterns, limits):
-            return True
-    return False
+    alone = Str(texts=(name,))
+    return any(conjoin_scalars(shape, alone) and filtered((name,), shape.patterns, limits) for shape in shapes)
 
 
 def length_pattern(minimum: int, maximum: int | None) -> str:

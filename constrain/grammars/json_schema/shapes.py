@@ -7,10 +7,11 @@ one is a union of others (`complements`): a forbidden property is one whose expr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple, Protocol, Union
 
-from constrain.grammars.json_multiples import Multiples, has_multiple, is_multiple
+from constrain.grammars.json_multiples import Multiples, fits, has_multiple
 from constrain.grammars.json_numbers import UNBOUNDED, Bounds
 from constrain.limits import Limits
 
@@ -157,6 +158,8 @@ FREE: dict[str, Shape] = {
     "object": Obj(),
 }
 EVERYTHING: tuple[Shape, ...] = tuple(FREE.values())
+NO_OBJECTS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Obj))
+NO_ARRAYS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Arr))
 
 
 def is_scalar(shape: Shape) -> bool:
@@ -195,6 +198,12 @@ def both(first: Patterns, second: Patterns) -> Patterns | None:
         if found.setdefault(pattern, sign) != sign:
             return None
     return tuple(found.items())
+
+
+def unmatched(patterns: Patterns) -> Iterator[Patterns]:
+    """Yield the parts of what does not match all patterns: all before one match, and that one does not."""
+    for place, (pattern, sign) in enumerate(patterns):
+        yield (*patterns[:place], (pattern, not sign))
 
 
 def _meet_values(
@@ -240,11 +249,7 @@ def _reduced_number(shape: Num) -> Num | None:
         if bounds.is_empty(integer=shape.integer) or (asked and not has_multiple(bounds, asked)):
             return None
         return shape
-    values = tuple(
-        (value, texts)
-        for value, texts in shape.values
-        if bounds.holds(value) and all(is_multiple(value, step) == sign for step, sign in asked)
-    )
+    values = tuple((value, texts) for value, texts in shape.values if bounds.holds(value) and fits(value, asked))
     return Num(UNBOUNDED, shape.integer, values=values) if values else None
 
 

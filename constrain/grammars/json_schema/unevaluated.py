@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from constrain.deadline import check
 from constrain.errors import LimitExceededError, UnsupportedFeatureError
 from constrain.grammars.json_schema.object_shapes import parted
-from constrain.grammars.json_schema.shapes import EVERYTHING, TRUE, Arr, Obj, Prop
+from constrain.grammars.json_schema.shapes import NO_ARRAYS, NO_OBJECTS, TRUE, Arr, Obj, Prop
 
 if TYPE_CHECKING:
     from constrain.grammars.json_schema.keywords import Document
 
 KEYWORDS = ("unevaluatedProperties", "unevaluatedItems")
-_NO_OBJECTS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Obj))
-_NO_ARRAYS = tuple(shape for shape in EVERYTHING if not isinstance(shape, Arr))
 
 
 class Seen(NamedTuple):
@@ -197,7 +195,7 @@ class Unevaluated:
                 if not seen.members:
                     props = tuple(Prop(name, TRUE, required=False) for name in sorted(seen.names))
                     groups = parted(dict.fromkeys(sorted(seen.patterns), TRUE), rest, algebra)
-                    one = algebra.conjunction([one, algebra.union((*_NO_OBJECTS, Obj(props, groups)))])
+                    one = algebra.conjunction([one, algebra.union((*NO_OBJECTS, Obj(props, groups)))])
                 found.setdefault(seen.with_(Seen(members=True)), []).append(one)
             ways = {seen: algebra.any_of(parts) for seen, parts in found.items()}
         if "unevaluatedItems" in schema:
@@ -206,7 +204,7 @@ class Unevaluated:
             for seen, one in ways.items():
                 if not seen.items:
                     array = Arr((TRUE,) * seen.places, algebra.any_of([rest, *sorted(seen.matching)]))
-                    one = algebra.conjunction([one, algebra.union((*_NO_ARRAYS, array))])
+                    one = algebra.conjunction([one, algebra.union((*NO_ARRAYS, array))])
                 found.setdefault(seen.with_(Seen(items=True)), []).append(one)
             ways = {seen: algebra.any_of(parts) for seen, parts in found.items()}
         return ways

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from constrain.errors import UnsupportedFeatureError
 from constrain.grammars.choice import one_of
-from constrain.grammars.json_multiples import is_multiple
+from constrain.grammars.json_multiples import fits
 from constrain.grammars.json_schema.layout import Layout
 from constrain.grammars.json_schema.patterns import finite_texts
 from constrain.grammars.json_schema.shapes import Arr, Bool, Null, Num, Shape, Str
@@ -42,8 +42,6 @@ def settled_unique(shape: Arr, items: Sequence[Shape], where: str, limits: Limit
     Raises:
         UnsupportedFeatureError: what was read cannot be remembered.
     """
-    if shape.maximum is not None and shape.maximum <= 1:
-        return shape._replace(unique=False)
     if any(part != shape.items for part in shape.prefix):
         raise _refused(where, "the places of the array hold different things")
     if shape.contains:
@@ -95,8 +93,7 @@ def _numbers(shape: Num) -> list[Decimal] | None:
     low, high = shape.bounds.integers()
     if not shape.integer or low is None or high is None or high - low >= MOST_VALUES:
         return None
-    values = [Decimal(value) for value in range(low, high + 1)]
-    return [value for value in values if all(is_multiple(value, step) == sign for step, sign in shape.multiples)]
+    return [value for value in map(Decimal, range(low, high + 1)) if fits(value, shape.multiples)]
 
 
 def unique_array(terminals: Terminals, shape: Arr, items: Sequence[Shape], layout: Layout, limits: Limits) -> Node:

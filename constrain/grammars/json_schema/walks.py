@@ -112,7 +112,8 @@ class ArrayWalk:
             return 0
         levels = sorted({heights[one] for one in self.expressions() if one in heights})
         for level in levels:
-            if self.is_live(self.start, lambda one, level=level: heights.get(one, level + 1) <= level, {}):  # type: ignore[misc]
+            low = {one for one, height in heights.items() if height <= level}
+            if self.is_live(self.start, low.__contains__, {}):
                 return 1 + level
         return None
 
